@@ -1,0 +1,41 @@
+//! Every decision of the Moorline tunnel client, as pure functions.
+//!
+//! This crate decides and touches nothing: it has no I/O, clock, randomness, async or logging. The
+//! production client calls exactly the functions that the tests and proofs check.
+//!
+//! | module | what it decides |
+//! | --- | --- |
+//! | [`placement`] | which token the next poll carries, from what earlier polls brought back |
+//! | [`wire`] | what the bytes of a response mean; one strict parser a form, one error variant a fault |
+//! | [`poll`] | how one HTTP exchange ends: the whole order of checks in [`poll::classify`] |
+//! | [`backoff`] | how long a failed poll waits |
+//! | [`schedule`] | how many commands to ask for, when to poll next, and whether the client is ready |
+//!
+//! The requirements that the code cites by number (`spec: PLC-3`) stand in `SPEC.md` of this crate.
+//!
+//! # Example
+//!
+//! One correction, decided from its bytes and committed:
+//!
+//! ```
+//! use moorline_model::placement::{Placement, Verdict};
+//! use moorline_model::poll::{self, Body, Exchange};
+//!
+//! let mut placement = Placement::new();
+//! let attempt = placement.snapshot();
+//! assert!(attempt.token().is_none(), "the first poll carries no token");
+//!
+//! let headers: &[(&str, &[u8])] = &[("x-tunnel-shard-token", b"route-a")];
+//! let body = br#"{"error":{"code":"wrong_cluster","policy_revision":42}}"#;
+//! let exchange = Exchange::Head { status: 409, headers: &headers, body: Body::Complete(body) };
+//! let classified = poll::classify(exchange, false, 0);
+//!
+//! assert_eq!(placement.commit(attempt, classified.outcome), Verdict::Installed);
+//! assert_eq!(placement.active_token().unwrap().expose(), "route-a");
+//! ```
+
+pub mod backoff;
+pub mod placement;
+pub mod poll;
+pub mod schedule;
+pub mod wire;

@@ -1,0 +1,110 @@
+use std::cmp::Ordering;
+
+use super::invariants::{check, check_attempt};
+use super::state::Accepted;
+use super::{Attempt, CORRECTION_LIMIT, Correction, FAILURE_LIMIT, Outcome, Placement, Verdict};
+
+/// The outcomes that may change a placement.
+enum StateBearing<R, T> {
+    Correction(Correction<R, T>),
+    Failure,
+    Success,
+}
+
+impl<R: Copy + Ord, T: Clone + Eq> Placement<R, T> {
+    /// Commits the result of one attempt and says what that did.
+    ///
+    /// Cancelled and neutral outcomes and failures of tokenless requests change nothing. So does any
+    /// outcome whose attempt was taken before the last state-bearing commit. All else advances the
+    /// generation by one.
+    pub fn commit(&mut self, attempt: Attempt<T>, outcome: Outcome<R, T>) -> Verdict {
+        debug_assert_eq!(check_attempt(self, &attempt), Ok(()), "of the attempt");
+        let verdict = self.decide(&attempt, outcome);
+        debug_assert_eq!(check(self), Ok(()), "after {verdict:?}");
+        verdict
+    }
+
+    fn decide(&mut self, attempt: &Attempt<T>, outcome: Outcome<R, T>) -> Verdict {
+        let bearing = match outcome {
+            Outcome::Cancelled => return Verdict::Cancelled,
+            Outcome::Neutral => return Verdict::Neutral,
+            Outcome::DestinationFailure if attempt.token.is_none() => {
+                return Verdict::TokenlessFailure;
+            }
+            Outcome::DestinationFailure => StateBearing::Failure,
+            Outcome::Correction(correction) => StateBearing::Correction(correction),
+            Outcome::Success => StateBearing::Success,
+        };
+        if attempt.generation != self.generation {
+            return Verdict::Late;
+        }
+        self.generation = self.generation.next();
+        match bearing {
+            StateBearing::Failure => self.fail(),
+            StateBearing::Correction(correction) => self.correct(correction),
+            StateBearing::Success => self.succeed(),
+        }
+    }
+
+    fn succeed(&mut self) -> Verdict {
+        self.failures = 0;
+        self.corrections = 0;
+        Verdict::Success
+    }
+
+    fn correct(&mut self, correction: Correction<R, T>) -> Verdict {
+        self.failures = 0;
+        self.corrections = self.corrections.saturating_add(1);
+        let verdict = self.place(correction);
+        if self.corrections < CORRECTION_LIMIT {
+            return verdict;
+        }
+        self.corrections = 0;
+        self.clear();
+        Verdict::RoundExhausted
+    }
+
+    fn place(&mut self, correction: Correction<R, T>) -> Verdict {
+        let Some(accepted) = &mut self.accepted else {
+            return self.install(correction);
+        };
+        match correction.revision.cmp(&accepted.revision) {
+            Ordering::Greater => self.install(correction),
+            Ordering::Less => Verdict::StaleRevision,
+            Ordering::Equal if correction.token == accepted.token => {
+                accepted.active = true;
+                Verdict::Restored
+            }
+            Ordering::Equal => {
+                accepted.active = false;
+                Verdict::Conflicted
+            }
+        }
+    }
+
+    fn install(&mut self, Correction { revision, token }: Correction<R, T>) -> Verdict {
+        self.accepted = Some(Accepted {
+            revision,
+            token,
+            active: true,
+        });
+        Verdict::Installed
+    }
+
+    fn fail(&mut self) -> Verdict {
+        self.failures = self.failures.saturating_add(1);
+        if self.failures < FAILURE_LIMIT {
+            return Verdict::FailureCounted;
+        }
+        self.failures = 0;
+        self.clear();
+        Verdict::Evicted
+    }
+
+    /// Makes the next attempt tokenless; watermark and accepted token stay.
+    fn clear(&mut self) {
+        if let Some(accepted) = &mut self.accepted {
+            accepted.active = false;
+        }
+    }
+}
