@@ -1,0 +1,167 @@
+//! Events as lines: columns for a person, JSON for a program.
+
+use std::io::{self, Write};
+use std::sync::Mutex;
+use std::sync::PoisonError;
+
+use moorline_model::wire::Revision;
+
+use super::args::EventForm;
+use crate::{Offered, PollEvent};
+
+/// Writes events to stdout, one line each, flushed at once.
+pub(super) struct EventLines {
+    form: EventForm,
+    out: Mutex<io::Stdout>,
+}
+
+/// The heading of the columns.
+const HEADING: &str =
+    " seq  try   gen   sent  offers  is outcome    verdict            rev c f t next";
+
+impl EventLines {
+    pub(super) fn new(form: EventForm) -> Self {
+        Self {
+            form,
+            out: Mutex::new(io::stdout()),
+        }
+    }
+
+    /// Writes the heading, where the form has one.
+    pub(super) fn heading(&self) -> io::Result<()> {
+        match self.form {
+            EventForm::Json => Ok(()),
+            EventForm::Text => self.line(HEADING),
+        }
+    }
+
+    /// Writes one event.
+    pub(super) fn event(&self, event: &PollEvent) -> io::Result<()> {
+        match self.form {
+            EventForm::Json => self.line(&serde_json::to_string(event)?),
+            EventForm::Text => self.line(&columns(event)),
+        }
+    }
+
+    fn line(&self, text: &str) -> io::Result<()> {
+        let mut out = self.out.lock().unwrap_or_else(PoisonError::into_inner);
+        writeln!(out, "{text}")?;
+        out.flush()
+    }
+}
+
+fn columns(event: &PollEvent) -> String {
+    let install = |number: u64| format!("#{number}");
+    let sent = event.token_sent.map_or_else(|| "-".to_owned(), install);
+    let offered = match event.token_offered {
+        None => "-".to_owned(),
+        Some(Offered::Accepted) => "accepted".to_owned(),
+        Some(Offered::Install(number)) => install(number),
+        Some(Offered::Other) => "other".to_owned(),
+    };
+    let outcome = match event.outcome {
+        "destination_failure" => "failure",
+        class => class,
+    };
+    let revision = event
+        .revision
+        .map_or_else(|| "-".to_owned(), |found| Revision::get(found).to_string());
+    let token = if event.has_token { "T" } else { "-" };
+    format!(
+        "{:>4} {:>4} {:>3}>{:<3} {sent:>3} {offered:>8} {:>3} {outcome:<10} {:<17} {revision:>4} \
+         {} {} {token} {}",
+        event.sequence,
+        event.attempt,
+        event.generation_taken,
+        event.generation,
+        http(event),
+        event.verdict,
+        event.corrections,
+        event.failures,
+        delay(event.next_delay_ms),
+    )
+}
+
+/// The status, or three letters for why there is none.
+fn http(event: &PollEvent) -> String {
+    match (event.status, event.fault) {
+        (Some(status), _) => status.to_string(),
+        (None, None) => "ok".to_owned(),
+        (None, Some("network_error")) => "net".to_owned(),
+        (None, Some("timeout")) => "tmo".to_owned(),
+        (None, Some("request_error")) => "req".to_owned(),
+        (None, Some(_)) => "-".to_owned(),
+    }
+}
+
+/// A delay in at most five characters.
+fn delay(ms: Option<u64>) -> String {
+    match ms {
+        None => "-".to_owned(),
+        Some(0) => "now".to_owned(),
+        Some(ms @ ..1_000) => format!("{ms}ms"),
+        Some(ms) => format!("{}.{}s", ms / 1_000, ms % 1_000 / 100),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use moorline_model::placement::Verdict;
+
+    use super::*;
+
+    fn event() -> PollEvent {
+        PollEvent {
+            sequence: 9_999,
+            attempt: 9_999,
+            generation_taken: 998,
+            token_sent: Some(99),
+            token_offered: Some(Offered::Accepted),
+            outcome: "correction",
+            fault: Some("http_error"),
+            status: Some(409),
+            revision: Revision::new(1_234),
+            verdict: Verdict::TokenlessFailure,
+            watermark: Revision::new(1_234),
+            corrections: 2,
+            failures: 2,
+            generation: 999,
+            has_token: true,
+            commands: 0,
+            next_delay_ms: Some(60_000),
+        }
+    }
+
+    #[test]
+    fn a_line_fits_80_columns_and_stands_under_its_heading() {
+        let line = columns(&event());
+        assert!(
+            line.len() <= 80 && HEADING.len() <= 80,
+            "{} {}",
+            line.len(),
+            HEADING.len()
+        );
+        for (title, text) in [
+            ("outcome", "correction"),
+            ("verdict", "tokenless_failure"),
+            ("next", "60.0s"),
+        ] {
+            assert_eq!(
+                HEADING.find(title),
+                line.find(text),
+                "{title}\n{HEADING}\n{line}"
+            );
+        }
+    }
+
+    #[test]
+    fn json_has_every_field_by_name() {
+        let value = serde_json::to_value(event()).unwrap();
+        assert_eq!(value["verdict"], "tokenless_failure");
+        assert_eq!(value["token_offered"], "accepted");
+        assert_eq!(value["revision"], 1_234);
+        assert_eq!(value.as_object().unwrap().len(), 17);
+        let install = serde_json::to_value(Offered::Install(3)).unwrap();
+        assert_eq!(install.to_string(), r#"{"install":3}"#);
+    }
+}

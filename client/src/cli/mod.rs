@@ -1,0 +1,56 @@
+//! The `moorline` program.
+
+mod args;
+mod config;
+mod demo;
+mod events;
+mod logging;
+mod poll;
+mod usage;
+
+use std::process::ExitCode;
+
+use clap::Parser;
+
+use args::{Action, Args};
+pub use logging::own_targets;
+
+/// Something was done and went wrong.
+const FAILED: u8 = 1;
+
+/// Nothing was done: the call or the configuration is wrong.
+const USAGE: u8 = 2;
+
+/// Why the program ends without success; each prints as one line.
+enum Failure {
+    Failed(String),
+    Usage(String),
+}
+
+/// Runs the program with the arguments and environment of the process.
+#[must_use]
+pub fn main() -> ExitCode {
+    let args = match Args::try_parse() {
+        Ok(args) => args,
+        Err(error) => return usage::explain(&error),
+    };
+    let result = match args.action {
+        Action::Demo(demo) => demo::run(&demo),
+        Action::Poll(poll) => poll::run(*poll),
+    };
+    match result {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(Failure::Failed(text)) => usage::complain(&text, FAILED),
+        Err(Failure::Usage(text)) => usage::complain(&text, USAGE),
+    }
+}
+
+/// Runs `future` on a runtime with two threads and its signals and timers.
+fn block_on<F: Future>(future: F) -> Result<F::Output, Failure> {
+    tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(2)
+        .enable_all()
+        .build()
+        .map(|runtime| runtime.block_on(future))
+        .map_err(|_| Failure::Failed("the system gave no threads or timers to run on".to_owned()))
+}
