@@ -7,6 +7,7 @@ use crate::secret::TunnelId;
 
 /// The service that an operator configured: parsed once, then immutable. Every request goes there,
 /// whatever a server says. It prints nothing of itself.
+// spec: END-1
 #[derive(Clone, PartialEq, Eq)]
 pub struct Endpoint {
     base: Url,
@@ -42,7 +43,7 @@ impl Endpoint {
     /// # Errors
     ///
     /// What is wrong, without repeating the text.
-    // spec: END-1
+    // spec: END-8
     pub fn parse(text: &str) -> Result<Self, EndpointFault> {
         let endpoint = Self::parse_allowing_plain_http(text)?;
         if endpoint.is_encrypted() || endpoint.is_loopback() {

@@ -1,4 +1,12 @@
 //! The poll loop over an in-memory transport, under paused time: every duration is exact.
+#![allow(
+    clippy::expect_used,
+    clippy::indexing_slicing,
+    clippy::panic,
+    clippy::print_stdout,
+    clippy::unwrap_used,
+    reason = "a test fails by panicking"
+)]
 
 mod support;
 
@@ -486,4 +494,62 @@ async fn a_service_that_answers_at_once_starves_nobody() {
         "{}",
         memory.requests()
     );
+}
+
+/// What came back in the very moment in which the caller cancelled.
+/// spec-test: CLS-1, CLS-2, PLC-20
+#[tokio::test(start_paused = true)]
+async fn a_success_that_was_read_commits_even_if_the_caller_cancels_right_then() {
+    struct CancelsFirst(tokio_util::sync::CancellationToken, Mutex<Option<Received>>);
+    impl Transport for CancelsFirst {
+        async fn get(&self, _: RequestHead, _: Instant, _: usize) -> Received {
+            self.0.cancel();
+            self.1.lock().unwrap().take().unwrap()
+        }
+    }
+    for (answer, verdict) in [
+        (empty(), "success"),
+        (commands(0..1), "success"),
+        (head(200, &[], "no envelope"), "cancelled"),
+        (correction(1, "a"), "cancelled"),
+        (status(503), "cancelled"),
+        (status(429), "cancelled"),
+        (closed(), "cancelled"),
+    ] {
+        let cancel = tokio_util::sync::CancellationToken::new();
+        let transport = CancelsFirst(cancel.clone(), Mutex::new(Some(answer)));
+        let client =
+            ControlPlane::with_transport(support::settings("http://127.0.0.1:1"), transport);
+        let report = client.poll(support::LIMIT, &cancel).await;
+        assert_eq!(report.verdict.name(), verdict);
+        let generation = u64::from(verdict == "success");
+        assert_eq!(client.placed().generation.get(), generation);
+        assert_eq!(client.placed().watermark, None);
+    }
+}
+
+/// spec-test: CLS-4
+#[tokio::test(start_paused = true)]
+async fn a_request_that_could_not_be_sent_counts_against_nobody() {
+    let cause = || moorline::TransportCause::new("a bad header value");
+    let not_sent = || Received::NotSent(cause());
+    let memory = Memory::new([
+        correction(1, "a"),
+        not_sent(),
+        not_sent(),
+        not_sent(),
+        empty(),
+    ]);
+    let client = memory.client();
+    let mut poller = Poller::spawn(&client, PollerOptions::default());
+    for _ in 0..10_000 {
+        sleep(Duration::from_millis(10)).await;
+        if memory.requests() > 5 {
+            break;
+        }
+    }
+    poller.stop().await;
+    let tokens = memory.each(|request| request.token.clone().unwrap_or("-".into()));
+    assert_eq!(tokens, ["-", "a", "a", "a", "a", "a"]);
+    assert_eq!(client.placed().failures, 0);
 }

@@ -1,5 +1,13 @@
 //! Every committed sequence, played twice: on the bare model, and by the real client over a real
 //! loopback socket while a second listener, which stands for any other endpoint, hears nothing.
+#![allow(
+    clippy::expect_used,
+    clippy::indexing_slicing,
+    clippy::panic,
+    clippy::print_stdout,
+    clippy::unwrap_used,
+    reason = "a test fails by panicking"
+)]
 
 mod support;
 
@@ -63,8 +71,11 @@ async fn the_real_client_agrees_with_every_sequence() {
 
 fn assert_counts(sequences: usize, steps: usize) {
     println!("{sequences} sequences, {steps} steps");
-    assert!(sequences >= 1, "only {sequences} sequences were played");
-    assert!(steps >= 1, "only {steps} steps were played");
+    assert_eq!(
+        (sequences, steps),
+        (45, 527),
+        "a sequence was added, lost or not played"
+    );
 }
 
 /// The model alone, fed with what a client would see of each answer.

@@ -1,4 +1,12 @@
 //! Encrypted endpoints: whom the client trusts, how it goes through a proxy, and HTTP/2.
+#![allow(
+    clippy::expect_used,
+    clippy::indexing_slicing,
+    clippy::panic,
+    clippy::print_stdout,
+    clippy::unwrap_used,
+    reason = "a test fails by panicking"
+)]
 
 mod support;
 

@@ -1,5 +1,13 @@
 //! The real client over real loopback sockets: what it must not do, and what overlapping polls,
 //! cancellations and hints do.
+#![allow(
+    clippy::expect_used,
+    clippy::indexing_slicing,
+    clippy::panic,
+    clippy::print_stdout,
+    clippy::unwrap_used,
+    reason = "a test fails by panicking"
+)]
 
 mod support;
 
@@ -164,7 +172,8 @@ async fn late_results_change_nothing_and_still_reach_their_callers() {
     assert_eq!(client.placed().failures, 0);
 }
 
-/// spec-test: PLC-4
+/// Four requests are held at once, so no lock is.
+/// spec-test: PLC-4, PLC-23
 #[tokio::test]
 async fn of_overlapping_polls_only_the_first_commits() {
     let mut service = ScriptedService::start().unwrap();
@@ -484,7 +493,7 @@ async fn extra_headers_are_added_and_override_nothing() {
 }
 
 /// A connection that dies idle is replaced without anybody noticing; a poll on it is no failure.
-/// spec-test: END-6, END-7
+/// spec-test: END-6, END-7, REQ-8
 #[tokio::test]
 async fn a_request_is_sent_once_however_its_connection_ends() {
     let mut service = ScriptedService::start().unwrap();

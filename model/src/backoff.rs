@@ -24,6 +24,7 @@ pub enum BackoffFault {
 
 impl Backoff {
     /// 200 ms to 10 s.
+    // spec: LOOP-5
     pub const DEFAULT: Self = Self {
         min: Duration::from_millis(200),
         max: Duration::from_secs(10),
@@ -59,7 +60,7 @@ impl Backoff {
     /// The delay after the `failure`th failure in a row (1 is the first): uniform between the
     /// shortest delay and the shortest delay doubled `failure` times, at most the longest delay.
     /// `draw` is a uniformly distributed number, which the caller draws.
-    // spec: LOOP-6
+    // spec: LOOP-5
     #[must_use]
     pub fn delay(&self, failure: u32, draw: u64) -> Duration {
         let min = self.min.as_nanos();
@@ -73,6 +74,7 @@ impl Backoff {
     }
 
     /// The longest delay that the `failure`th failure in a row may draw.
+    // spec: LOOP-5
     #[must_use]
     pub fn ceiling(&self, failure: u32) -> Duration {
         let factor = 1_u32.checked_shl(failure).unwrap_or(u32::MAX);
@@ -94,6 +96,7 @@ mod tests {
 
     const MS: fn(u64) -> Duration = Duration::from_millis;
 
+    // spec-test: LOOP-5
     #[test]
     fn doubles_to_the_cap() {
         let ceilings: Vec<u128> = (1..=8)
@@ -108,6 +111,7 @@ mod tests {
         }
     }
 
+    // spec-test: LOOP-5
     #[test]
     fn spans_the_whole_range() {
         assert_eq!(Backoff::DEFAULT.delay(1, 0), MS(200));
@@ -125,7 +129,7 @@ mod tests {
     }
 
     proptest! {
-        /// spec-test: LOOP-6
+        /// spec-test: LOOP-5
         #[test]
         fn stays_within_its_bounds_for_all_numbers(
             min in 1..=u64::MAX, extra in any::<u64>(), failure in any::<u32>(), draw in any::<u64>(),

@@ -27,7 +27,7 @@
 //!
 //! let headers: &[(&str, &[u8])] = &[("x-tunnel-shard-token", b"route-a")];
 //! let body = br#"{"error":{"code":"wrong_cluster","policy_revision":42}}"#;
-//! let exchange = Exchange::Head { status: 409, headers: &headers, body: Body::Complete(body) };
+//! let exchange = Exchange::Head { status: 409, headers, body: Body::Complete(body) };
 //! let classified = poll::classify(exchange, false, 0);
 //!
 //! assert_eq!(placement.commit(attempt, classified.outcome), Verdict::Installed);

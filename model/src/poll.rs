@@ -1,6 +1,7 @@
 //! How one poll's HTTP exchange ends: from what came back to the [`Outcome`] that is committed and
 //! the reply that the caller gets. All checks, in their order, are in [`classify`].
 
+use std::fmt;
 use std::time::Duration;
 
 use thiserror::Error;
@@ -12,9 +13,11 @@ use crate::wire::{
 };
 
 /// The greatest size of the body of an answer other than 200, in bytes. One more is too large.
+// spec: CLS-11, CLS-13
 pub const ERROR_BODY_LIMIT: usize = 65_536;
 
 /// The greatest size of the body of a 200, in bytes, unless configured otherwise (32 MiB).
+// spec: CLS-7
 pub const ENVELOPE_LIMIT: usize = 33_554_432;
 
 /// The header that carries a placement token, in both directions.
@@ -26,6 +29,27 @@ pub const CAPABILITIES_HEADER: &str = "x-tunnel-client-capabilities";
 /// The header that asks for a least delay.
 pub const RETRY_AFTER_HEADER: &str = "retry-after";
 
+/// Whether the protocol or the HTTP library sets this (lower case) request header itself, so that no
+/// configured extra header may.
+// spec: REQ-7
+#[must_use]
+pub fn is_reserved_header(name: &str) -> bool {
+    const RESERVED: [&str; 11] = [
+        "accept",
+        "accept-encoding",
+        "authorization",
+        "connection",
+        "content-length",
+        "expect",
+        "host",
+        "te",
+        "transfer-encoding",
+        "upgrade",
+        "user-agent",
+    ];
+    name.starts_with("x-tunnel-") || RESERVED.contains(&name)
+}
+
 /// The field lines of one response.
 pub trait HeaderLines {
     /// The values of every line with this (lower case) name, in order, as received.
@@ -33,7 +57,6 @@ pub trait HeaderLines {
 }
 
 /// How one exchange ended, as the transport saw it.
-#[derive(Debug)]
 pub enum Exchange<'a, H: ?Sized> {
     /// The request could not be built or sent for a local reason: nothing tried to reach the network.
     NotSent,
@@ -51,7 +74,7 @@ pub enum Exchange<'a, H: ?Sized> {
 }
 
 /// What became of a response body.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Body<'a> {
     /// Read to the end of the message.
     Complete(&'a [u8]),
@@ -98,6 +121,7 @@ pub struct Classified {
 }
 
 /// Why a poll brought no commands. Holds nothing that the service wrote but numbers.
+// spec: PRIV-2, PRIV-5
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Error)]
 #[non_exhaustive]
 pub enum PollFault {
@@ -142,10 +166,13 @@ pub enum PollFault {
 #[must_use]
 pub fn body_plan(status: u16, envelope_limit: usize) -> BodyPlan {
     match status {
+        // spec: CLS-6
         204 => BodyPlan::Skip,
+        // spec: CLS-7
         200 => BodyPlan::Read {
             limit: envelope_limit,
         },
+        // spec: CLS-11
         _ => BodyPlan::Read {
             limit: ERROR_BODY_LIMIT,
         },
@@ -154,6 +181,7 @@ pub fn body_plan(status: u16, envelope_limit: usize) -> BodyPlan {
 
 /// Classifies one exchange. `cancelled` says whether the caller has cancelled by now;
 /// `now_unix_seconds` is the wall clock, for `Retry-After` dates alone.
+// spec: CLS-18 the two headers that are read are named below
 pub fn classify<H: HeaderLines + ?Sized>(
     exchange: Exchange<'_, H>,
     cancelled: bool,
@@ -161,6 +189,7 @@ pub fn classify<H: HeaderLines + ?Sized>(
 ) -> Classified {
     let retry_after = retry_after(&exchange, now_unix_seconds);
     match classify_uncancelled(exchange) {
+        // spec: CLS-2
         Ok((outcome, envelope)) => Classified {
             outcome,
             reply: Ok(envelope),
@@ -186,59 +215,52 @@ fn classify_uncancelled<H: HeaderLines + ?Sized>(
     exchange: Exchange<'_, H>,
 ) -> Result<(PollOutcome, Envelope), (PollOutcome, PollFault)> {
     match exchange {
+        // spec: CLS-4
         Exchange::NotSent => Err((Outcome::Neutral, PollFault::NotSent)),
+        // spec: CLS-3, CLS-5
         Exchange::NoHead(by) => Err((Outcome::DestinationFailure, PollFault::NoHead(by))),
-        Exchange::Head { status: 204, .. } => Ok((Outcome::Success, Envelope::default())),
-        Exchange::Head {
-            status,
-            body: Body::Interrupted(by),
-            ..
-        } => Err((
-            Outcome::DestinationFailure,
-            PollFault::Interrupted { status, by },
-        )),
-        Exchange::Head {
-            status: 200, body, ..
-        } => classify_envelope(body),
         Exchange::Head {
             status,
             headers,
             body,
-        } => Err(classify_error(status, headers, body)),
+        } => classify_response(status, headers, body),
     }
 }
 
-fn classify_envelope(body: Body<'_>) -> Result<(PollOutcome, Envelope), (PollOutcome, PollFault)> {
-    let bytes = match body {
-        Body::Complete(bytes) => bytes,
-        Body::OverLimit => return Err((Outcome::Neutral, PollFault::EnvelopeTooLarge)),
-        Body::Interrupted(by) => {
-            let fault = PollFault::Interrupted { status: 200, by };
-            return Err((Outcome::DestinationFailure, fault));
-        }
-        // A body that nobody read has not come to its end.
-        Body::Unread => {
-            return Err((
-                Outcome::Neutral,
-                PollFault::Envelope(EnvelopeFault::NotJson),
-            ));
-        }
-    };
-    match Envelope::parse(bytes) {
-        Ok(envelope) => Ok((Outcome::Success, envelope)),
-        Err(fault) => Err((Outcome::Neutral, PollFault::Envelope(fault))),
-    }
-}
-
-fn classify_error<H: HeaderLines + ?Sized>(
+/// The order of these rows is the order of the rules.
+fn classify_response<H: HeaderLines + ?Sized>(
     status: u16,
     headers: &H,
     body: Body<'_>,
-) -> (PollOutcome, PollFault) {
+) -> Result<(PollOutcome, Envelope), (PollOutcome, PollFault)> {
     match (status, body) {
-        (409, Body::Complete(bytes)) => classify_conflict(headers, bytes),
-        (408 | 500..=599, _) => (Outcome::DestinationFailure, PollFault::Status(status)),
-        _ => (Outcome::Neutral, PollFault::Status(status)),
+        // spec: CLS-6, PLC-8, SVC-10 no header is looked at
+        (204, _) => Ok((Outcome::Success, Envelope::default())),
+        // spec: CLS-3, CLS-8, CLS-14
+        (_, Body::Interrupted(by)) => {
+            let fault = PollFault::Interrupted { status, by };
+            Err((Outcome::DestinationFailure, fault))
+        }
+        // spec: CLS-9, CLS-10, PLC-8, SVC-10 no header is looked at
+        (200, Body::Complete(bytes)) => match Envelope::parse(bytes) {
+            Ok(envelope) => Ok((Outcome::Success, envelope)),
+            Err(fault) => Err((Outcome::Neutral, PollFault::Envelope(fault))),
+        },
+        // spec: CLS-7
+        (200, Body::OverLimit) => Err((Outcome::Neutral, PollFault::EnvelopeTooLarge)),
+        // A body that nobody read has not come to its end.
+        (200, Body::Unread) => {
+            let fault = PollFault::Envelope(EnvelopeFault::NotJson);
+            Err((Outcome::Neutral, fault))
+        }
+        // spec: CLS-12, CLS-13, CLS-16, COR-1
+        (409, Body::Complete(bytes)) if bytes.len() <= ERROR_BODY_LIMIT => {
+            Err(classify_conflict(headers, bytes))
+        }
+        // spec: CLS-12, CLS-15
+        (408 | 500..=599, _) => Err((Outcome::DestinationFailure, PollFault::Status(status))),
+        // spec: CLS-12, CLS-17
+        _ => Err((Outcome::Neutral, PollFault::Status(status))),
     }
 }
 
@@ -246,6 +268,7 @@ fn classify_conflict<H: HeaderLines + ?Sized>(
     headers: &H,
     body: &[u8],
 ) -> (PollOutcome, PollFault) {
+    // spec: COR-10 all lines, as bytes
     match parse_correction(body, headers.lines(SHARD_TOKEN_HEADER)) {
         Ok(Correction { revision, token }) => (
             Outcome::Correction(Correction { revision, token }),
@@ -264,6 +287,7 @@ fn retry_after<H: HeaderLines + ?Sized>(
     let Exchange::Head { headers, .. } = exchange else {
         return None;
     };
+    // spec: LOOP-9
     let first = headers.lines(RETRY_AFTER_HEADER).next()?;
     parse_retry_after(first, now_unix_seconds).ok()
 }
@@ -271,7 +295,7 @@ fn retry_after<H: HeaderLines + ?Sized>(
 impl PollFault {
     /// The kind of fault, as one of a closed list of words for logs and metrics: `canceled`,
     /// `http_error`, `invalid_response`, `network_error`, `request_error`, `timeout`.
-    // spec: PRIV-2
+    // spec: PRIV-4
     #[must_use]
     pub fn category(self) -> &'static str {
         match self {
@@ -297,6 +321,7 @@ impl PollFault {
     }
 
     /// Whether the service refuses the credentials (401 or 403), which an operator has to mend.
+    // spec: LOOP-14
     #[must_use]
     pub fn refuses_credentials(self) -> bool {
         matches!(self, Self::Status(401 | 403))
@@ -307,6 +332,18 @@ fn category_of(by: Interruption) -> &'static str {
     match by {
         Interruption::Closed | Interruption::Network => "network_error",
         Interruption::Deadline => "timeout",
+    }
+}
+
+/// Prints the kind alone: a body may hold tokens and whatever the service wrote.
+impl fmt::Debug for Body<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Complete(_) => "Complete(..)",
+            Self::Interrupted(_) => "Interrupted(..)",
+            Self::OverLimit => "OverLimit",
+            Self::Unread => "Unread",
+        })
     }
 }
 

@@ -3,7 +3,7 @@
 //!
 //! Times are durations since one origin that the caller chooses, from a monotonic clock.
 
-use std::num::NonZeroU16;
+use std::num::{NonZeroU16, NonZeroUsize};
 use std::time::Duration;
 
 use crate::backoff::Backoff;
@@ -23,12 +23,22 @@ pub const CAPACITY_WAIT: Duration = Duration::from_millis(100);
 pub const MIN_LEARNED_WAIT: Duration = Duration::from_secs(5);
 
 /// How many commands to ask for when `queue` places hold `queued` commands and `reserved` more were
-/// asked for by polls in flight. `None`: wait [`CAPACITY_WAIT`] instead of polling.
+/// asked for by polls in flight: what is free, at most [`MAX_POLL_LIMIT`] and the caller's own
+/// `limit`. With `in_flight` polls at a time no poll takes more than its share of the queue, so that
+/// the others find room. `None`: wait [`CAPACITY_WAIT`] instead of polling.
+// spec: LOOP-1
 #[must_use]
-pub fn poll_limit(queue: usize, queued: usize, reserved: usize) -> Option<NonZeroU16> {
+pub fn poll_limit(
+    queue: usize,
+    queued: usize,
+    reserved: usize,
+    in_flight: NonZeroUsize,
+    limit: u16,
+) -> Option<NonZeroU16> {
     let free = queue.saturating_sub(queued).saturating_sub(reserved);
-    let limit = u16::try_from(free).unwrap_or(u16::MAX).min(MAX_POLL_LIMIT);
-    NonZeroU16::new(limit)
+    let share = queue.div_ceil(in_flight.get());
+    let most = u16::try_from(free.min(share)).unwrap_or(u16::MAX);
+    NonZeroU16::new(most.min(limit).min(MAX_POLL_LIMIT))
 }
 
 /// How long the service may hold a poll, and how long the client waits for it.
@@ -58,7 +68,13 @@ impl LongPoll {
         self.wait
     }
 
-    /// The same in whole milliseconds, as the request says it.
+    /// How much longer than the wait the client waits for an answer.
+    #[must_use]
+    pub fn guardrail(&self) -> Duration {
+        self.guardrail
+    }
+
+    /// The wait in whole milliseconds, as the request says it.
     #[must_use]
     pub fn wait_ms(&self) -> u64 {
         u64::try_from(self.wait.as_millis()).unwrap_or(u64::MAX)
@@ -73,11 +89,14 @@ impl LongPoll {
     /// Learns from a poll that was closed before any head after `elapsed`: something between here
     /// and the service cuts long polls, so later ones ask for less. Never lengthens the wait.
     fn learn_from_cut(&mut self, elapsed: Duration) {
+        // spec: LOOP-21
         if elapsed <= MIN_LEARNED_WAIT {
             return;
         }
+        // spec: LOOP-22
         let margin = self.guardrail.max(MIN_LEARNED_WAIT).min(elapsed / 2);
         let learned = elapsed.saturating_sub(margin).max(MIN_LEARNED_WAIT);
+        // spec: LOOP-23
         self.wait = self.wait.min(learned);
     }
 }
@@ -109,6 +128,7 @@ pub enum Readiness {
 
 impl Readiness {
     /// Whether the last poll that ended succeeded.
+    // spec: LOOP-16
     #[must_use]
     pub fn is_ready(&self) -> bool {
         matches!(self, Self::Ready { .. })
@@ -161,6 +181,7 @@ impl Schedule {
         draw: u64,
     ) -> Next {
         match result {
+            // spec: LOOP-7, LOOP-8, LOOP-16
             Ok(()) => {
                 self.failures = 0;
                 self.readiness = match self.readiness {
@@ -172,6 +193,7 @@ impl Schedule {
                 Next::AtOnce
             }
             Err(PollFault::Cancelled) => Next::Never,
+            // spec: LOOP-6, LOOP-14, LOOP-17
             Err(fault) => {
                 self.failures = self.failures.saturating_add(1);
                 self.readiness = match self.readiness {
@@ -180,10 +202,12 @@ impl Schedule {
                         Readiness::Unready { since: now, fault }
                     }
                 };
+                // spec: LOOP-21
                 if fault == PollFault::NoHead(Interruption::Closed) {
                     self.long_poll.learn_from_cut(elapsed);
                 }
                 let delay = self.backoff.delay(self.failures, draw);
+                // spec: LOOP-13
                 Next::After(delay.max(retry_after.unwrap_or_default()))
             }
         }
@@ -223,24 +247,34 @@ mod tests {
         schedule.record(SECS(at), SECS(1), Err(fault), None, u64::MAX)
     }
 
+    // spec-test: LOOP-1
     #[test]
     fn asks_for_free_slots_up_to_the_limit() {
-        let limits = [
-            (20, 0, 0),
-            (20, 19, 0),
-            (20, 20, 0),
-            (20, 25, 0),
-            (20, 10, 10),
-            (100, 0, 0),
-            (0, 0, 0),
-        ]
-        .map(|(queue, queued, reserved)| poll_limit(queue, queued, reserved).map(NonZeroU16::get));
+        let ask = |queue, queued, reserved, in_flight, limit| {
+            let in_flight = NonZeroUsize::new(in_flight).unwrap();
+            poll_limit(queue, queued, reserved, in_flight, limit).map(NonZeroU16::get)
+        };
+        assert_eq!(ask(20, 0, 0, 1, 25), Some(20));
+        assert_eq!(ask(20, 19, 0, 1, 25), Some(1));
+        assert_eq!(ask(20, 20, 0, 1, 25), None);
         assert_eq!(
-            limits,
-            [Some(20), Some(1), None, None, None, Some(25), None]
+            ask(20, 25, 0, 1, 25),
+            None,
+            "a service may have sent more than asked"
         );
-        let all = poll_limit(usize::MAX, 0, 0);
-        assert_eq!(all.map(NonZeroU16::get), Some(25));
+        assert_eq!(ask(20, 10, 10, 1, 25), None);
+        assert_eq!(ask(100, 0, 0, 1, 100), Some(25));
+        assert_eq!(ask(100, 0, 0, 1, 3), Some(3));
+        assert_eq!(ask(0, 0, 0, 1, 25), None);
+        assert_eq!(ask(20, 0, 0, 1, 0), None);
+        assert_eq!(ask(usize::MAX, 0, 0, 1, u16::MAX), Some(25));
+        assert_eq!(ask(20, 0, 0, 3, 25), Some(7), "a share of the queue");
+        assert_eq!(ask(20, 0, 14, 3, 25), Some(6));
+        assert_eq!(
+            ask(2, 0, 1, 3, 25),
+            Some(1),
+            "never less than one while there is room"
+        );
     }
 
     #[test]
@@ -274,6 +308,22 @@ mod tests {
         );
     }
 
+    // spec-test: LOOP-14
+    #[test]
+    fn refused_credentials_wait_like_any_failure_up_to_the_same_cap() {
+        for status in [401, 403] {
+            let mut schedule = schedule();
+            let fault = PollFault::Status(status);
+            let delays = [1, 2, 3, 4, 5, 6, 7].map(|at| fail(&mut schedule, at, fault));
+            let expected = [400, 800, 1_600, 3_200, 6_400, 10_000, 10_000];
+            assert_eq!(
+                delays,
+                expected.map(|ms| Next::After(Duration::from_millis(ms)))
+            );
+        }
+    }
+
+    // spec-test: LOOP-13
     #[test]
     fn a_hint_is_a_minimum_and_never_shortens() {
         let mut schedule = schedule();
@@ -282,6 +332,24 @@ mod tests {
         assert_eq!(wait(0), Next::After(Duration::from_millis(200)));
     }
 
+    // spec-test: LOOP-7, LOOP-17
+    #[test]
+    fn an_accepted_correction_is_no_success() {
+        let mut schedule = schedule();
+        let correction = PollFault::Correction {
+            revision: crate::wire::Revision::MAX,
+        };
+        schedule.record(SECS(1), SECS(1), Ok(()), None, 0);
+        fail(&mut schedule, 2, DOWN);
+        fail(&mut schedule, 3, correction);
+        let unready = Readiness::Unready {
+            since: SECS(2),
+            fault: correction,
+        };
+        assert_eq!((schedule.readiness(), schedule.failures()), (unready, 2));
+    }
+
+    // spec-test: LOOP-16, LOOP-17
     #[test]
     fn readiness_follows_polls_and_says_since_when() {
         let mut schedule = schedule();
@@ -315,6 +383,7 @@ mod tests {
         );
     }
 
+    // spec-test: LOOP-21, LOOP-22, LOOP-23
     #[test]
     fn learns_a_shorter_wait_from_polls_closed_before_any_head() {
         let closed = PollFault::NoHead(Interruption::Closed);

@@ -49,10 +49,10 @@ pub(super) struct DemoArgs {
 #[derive(Debug, ClapArgs)]
 #[command(after_help = "\
 Columns: sequence number, attempt, generation before and after, token sent and
-token offered (the number of its install, `accepted` or `other`), status (ok is
-200 or 204; net, tmo and req: network, timeout, request not sent), outcome,
-verdict, revision, corrections, failures, T where a token is active, and the
-delay before the next poll. Tokens are never printed.
+token offered (the number of its install, `accepted` or `other`), what was got
+(a status; ok: 200 or 204; net, tmo, req: network, timeout, request not sent),
+outcome, verdict, revision, counted corrections and failures, T where a token is
+active now, and the delay before the next poll. Tokens are never printed.
 
 Example:
   API_KEY=... moorline poll --endpoint https://tunnels.example.com \\

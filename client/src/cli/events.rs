@@ -17,7 +17,7 @@ pub(super) struct EventLines {
 
 /// The heading of the columns.
 const HEADING: &str =
-    " seq  try   gen   sent  offers  is outcome    verdict            rev c f t next";
+    " seq  try   gen  sent  offered got outcome    verdict            rev c f t next";
 
 impl EventLines {
     pub(super) fn new(form: EventForm) -> Self {

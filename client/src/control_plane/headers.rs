@@ -11,7 +11,9 @@ use url::Url;
 use super::transport::RequestHead;
 use crate::settings::Settings;
 
-/// Makes the requests of one client's polls. All but the query and the token is fixed at the start.
+/// Makes the requests of one client's polls. All but the query and the token is fixed at the start,
+/// and nothing that a server said gets in but the token.
+// spec: END-4, END-5
 pub(super) struct PollRequests {
     url: Url,
     headers: HeaderMap,

@@ -38,8 +38,8 @@ impl<T: Transport> ControlPlane<T> {
     ///
     /// Cancelling `cancel` ends the poll at once and commits nothing, unless a success was read to
     /// its end already. Dropping the future does the same and reports nothing.
+    // spec: REQ-9, REQ-10
     pub async fn poll(&self, limit: NonZeroU16, cancel: &CancellationToken) -> PollReport {
-        // spec: REQ-10
         if cancel.is_cancelled() {
             return PollReport::cancelled_before_start();
         }
@@ -83,7 +83,9 @@ impl<T: Transport> ControlPlane<T> {
         }
     }
 
-    /// Classifies and commits, with no await in between, then tells whoever listens.
+    /// Classifies and commits, with no await in between, then tells whoever listens. The report holds
+    /// the reply whatever became of the commit.
+    // spec: PLC-6
     fn finish(&self, begun: Begun, received: Received, cancelled: bool) -> PollReport {
         let (classified, cause) = classify_received(received, cancelled);
         let Classified {

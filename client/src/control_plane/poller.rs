@@ -25,6 +25,7 @@ pub struct PollerOptions {
     pub max_polls: Option<u64>,
 }
 
+// spec: LOOP-3
 impl Default for PollerOptions {
     fn default() -> Self {
         Self {

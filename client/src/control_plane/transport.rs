@@ -17,7 +17,9 @@ use crate::settings::{ProxyChoice, Settings};
 // spec: END-7
 const IDLE_CONNECTION: Duration = Duration::from_secs(4);
 
-/// Sends one request and reads its response as the model plans it. One call is one attempt.
+/// Sends one request and reads its response as the model plans it. One call is one attempt. There is
+/// no way to send anything else, such as a request that would create a tunnel.
+// spec: END-9
 pub trait Transport: Send + Sync + 'static {
     /// Sends a GET without body and reads the response until `deadline`. Dropping the future abandons
     /// the request.
@@ -76,12 +78,12 @@ pub struct HttpTransport {
 
 impl HttpTransport {
     /// Builds the HTTP client: no redirects, no retries of its own, no cookies, no decompression
-    /// (the last two are not compiled in), rustls.
+    /// (the last two are not compiled in), rustls, and no verbose mode that would dump traffic.
     ///
     /// # Errors
     ///
     /// A CA bundle or proxy that the library does not take.
-    // spec: END-3, END-6
+    // spec: END-3, END-6, PRIV-6
     pub fn new(settings: &Settings) -> Result<Self, SetupError> {
         use_ring();
         let builder = reqwest::Client::builder()

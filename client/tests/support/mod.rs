@@ -57,7 +57,7 @@ impl Flight {
 }
 
 /// Asserts that a request is a poll as every poll must be, whatever token it carries.
-/// spec-test: REQ-1, REQ-2, REQ-3, REQ-4, END-2
+/// spec-test: REQ-1, REQ-2, REQ-3, REQ-4, END-2, END-9
 pub fn assert_is_poll(request: &RecordedRequest, host: &str) {
     assert_eq!(request.method, "GET");
     assert_eq!(request.path(), format!("/v1/tunnels/{TUNNEL}/poll"));

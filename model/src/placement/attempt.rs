@@ -5,6 +5,7 @@ use super::Generation;
 ///
 /// Linear: it cannot be cloned, and [`Placement::commit`](super::Placement::commit) consumes it. One
 /// attempt is one HTTP request. Dropping it is cancellation and changes nothing.
+// spec: PLC-3, PLC-20
 #[derive(Debug)]
 #[must_use = "an attempt that is dropped is a cancelled poll"]
 pub struct Attempt<T> {

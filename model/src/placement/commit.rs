@@ -11,6 +11,7 @@ enum StateBearing<R, T> {
     Success,
 }
 
+// spec: PLC-22
 impl<R: Copy + Ord, T: Clone + Eq> Placement<R, T> {
     /// Commits the result of one attempt and says what that did.
     ///
@@ -26,8 +27,11 @@ impl<R: Copy + Ord, T: Clone + Eq> Placement<R, T> {
 
     fn decide(&mut self, attempt: &Attempt<T>, outcome: Outcome<R, T>) -> Verdict {
         let bearing = match outcome {
+            // spec: PLC-20
             Outcome::Cancelled => return Verdict::Cancelled,
+            // spec: PLC-19
             Outcome::Neutral => return Verdict::Neutral,
+            // spec: PLC-18
             Outcome::DestinationFailure if attempt.token.is_none() => {
                 return Verdict::TokenlessFailure;
             }
@@ -35,9 +39,11 @@ impl<R: Copy + Ord, T: Clone + Eq> Placement<R, T> {
             Outcome::Correction(correction) => StateBearing::Correction(correction),
             Outcome::Success => StateBearing::Success,
         };
+        // spec: PLC-4, PLC-5
         if attempt.generation != self.generation {
             return Verdict::Late;
         }
+        // spec: PLC-4
         self.generation = self.generation.next();
         match bearing {
             StateBearing::Failure => self.fail(),
@@ -46,6 +52,7 @@ impl<R: Copy + Ord, T: Clone + Eq> Placement<R, T> {
         }
     }
 
+    // spec: PLC-7
     fn succeed(&mut self) -> Verdict {
         self.failures = 0;
         self.corrections = 0;
@@ -53,28 +60,35 @@ impl<R: Copy + Ord, T: Clone + Eq> Placement<R, T> {
     }
 
     fn correct(&mut self, correction: Correction<R, T>) -> Verdict {
+        // spec: PLC-13
         self.failures = 0;
         self.corrections = self.corrections.saturating_add(1);
         let verdict = self.place(correction);
         if self.corrections < CORRECTION_LIMIT {
             return verdict;
         }
+        // spec: PLC-14, PLC-15
         self.corrections = 0;
         self.clear();
         Verdict::RoundExhausted
     }
 
     fn place(&mut self, correction: Correction<R, T>) -> Verdict {
+        // spec: PLC-9
         let Some(accepted) = &mut self.accepted else {
             return self.install(correction);
         };
         match correction.revision.cmp(&accepted.revision) {
+            // spec: PLC-9, PLC-21
             Ordering::Greater => self.install(correction),
+            // spec: PLC-12, PLC-21
             Ordering::Less => Verdict::StaleRevision,
+            // spec: PLC-10
             Ordering::Equal if correction.token == accepted.token => {
                 accepted.active = true;
                 Verdict::Restored
             }
+            // spec: PLC-11
             Ordering::Equal => {
                 accepted.active = false;
                 Verdict::Conflicted
@@ -92,16 +106,19 @@ impl<R: Copy + Ord, T: Clone + Eq> Placement<R, T> {
     }
 
     fn fail(&mut self) -> Verdict {
+        // spec: PLC-16
         self.failures = self.failures.saturating_add(1);
         if self.failures < FAILURE_LIMIT {
             return Verdict::FailureCounted;
         }
+        // spec: PLC-17
         self.failures = 0;
         self.clear();
         Verdict::Evicted
     }
 
     /// Makes the next attempt tokenless; watermark and accepted token stay.
+    // spec: PLC-21
     fn clear(&mut self) {
         if let Some(accepted) = &mut self.accepted {
             accepted.active = false;

@@ -41,9 +41,10 @@ pub use parts::{AcceptedParts, AttemptParts, PlacementParts};
 pub use state::Placement;
 
 /// Valid corrections without a success after which the active token is cleared.
-// spec: PLC-20
+// spec: PLC-14
 pub const CORRECTION_LIMIT: u8 = 3;
 
 /// Destination failures of the active token without a success or correction after which it is
 /// cleared.
+// spec: PLC-17
 pub const FAILURE_LIMIT: u8 = 3;

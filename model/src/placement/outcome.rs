@@ -19,6 +19,7 @@ pub enum Outcome<R, T> {
     /// An answer that says nothing of placement: it resets, counts and fences nothing.
     Neutral,
     /// A successful poll, with or without commands.
+    // spec: PLC-8 a success has no token to give
     Success,
 }
 

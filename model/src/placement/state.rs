@@ -5,6 +5,7 @@ use super::{Attempt, Generation};
 ///
 /// `R` is the type of revisions and `T` of tokens. `T::clone` should be cheap: each snapshot of a
 /// placement with an active token clones it.
+// spec: PLC-1 one owner: it cannot be cloned
 #[derive(Debug)]
 pub struct Placement<R, T> {
     pub(super) generation: Generation,
@@ -15,6 +16,7 @@ pub struct Placement<R, T> {
 
 /// The watermark and the token of its first committed correction. An active token without these, or
 /// other than this token, cannot be expressed.
+// spec: PLC-21
 #[derive(Debug)]
 pub(super) struct Accepted<R, T> {
     pub(super) revision: R,
@@ -85,7 +87,7 @@ impl<R: Copy, T> Placement<R, T> {
 
 impl<R, T: Clone> Placement<R, T> {
     /// Takes the snapshot that one request is made from.
-    // spec: PLC-4
+    // spec: PLC-3
     pub fn snapshot(&self) -> Attempt<T> {
         Attempt {
             generation: self.generation,

@@ -3,7 +3,7 @@ use std::collections::BTreeSet;
 use thiserror::Error;
 
 /// The capability that this client advertises on every control-plane request.
-// spec: REQ-6
+// spec: REQ-4
 pub const WRONG_CLUSTER_V1: &str = "wrong-cluster-v1";
 
 /// The greatest size of a declaration: the lengths of its lines, plus one for each line boundary.
@@ -42,7 +42,7 @@ pub enum CapabilityFault {
 impl CapabilitySet {
     /// The set that the field lines of one request declare; empty when anything in them is wrong, so
     /// that a bad declaration authorises nothing.
-    // spec: CAP-7
+    // spec: CAP-6
     pub fn from_lines<'a>(lines: impl IntoIterator<Item = &'a [u8]>) -> Self {
         Self::parse(lines).unwrap_or_default()
     }
@@ -53,6 +53,7 @@ impl CapabilitySet {
     ///
     /// The first fault. A service treats any of them as no declaration: see [`Self::from_lines`].
     pub fn parse<'a>(lines: impl IntoIterator<Item = &'a [u8]>) -> Result<Self, CapabilityFault> {
+        // spec: CAP-2, CAP-3, CAP-4, CAP-5
         let mut size = 0_usize;
         let mut count = 0_usize;
         let mut names = BTreeSet::new();
@@ -82,6 +83,7 @@ impl CapabilitySet {
     /// # Errors
     ///
     /// A name that is no HTTP token or too long, or more names or bytes than a service would read.
+    // spec: CAP-7
     pub fn new<'a>(names: impl IntoIterator<Item = &'a str>) -> Result<Self, CapabilityFault> {
         let mut set = BTreeSet::new();
         for given in names {
@@ -125,6 +127,7 @@ impl CapabilitySet {
     }
 }
 
+// spec: CAP-1
 fn name(bytes: &[u8]) -> Result<&str, CapabilityFault> {
     if bytes.len() > MAX_CAPABILITY_NAME_BYTES {
         return Err(CapabilityFault::NameTooLong);
@@ -155,6 +158,39 @@ mod tests {
         Ok(set.header_value())
     }
 
+    // spec-test: REQ-4
+    #[test]
+    fn the_advertised_value_is_the_published_name() {
+        let set = CapabilitySet::new([WRONG_CLUSTER_V1]).unwrap();
+        assert_eq!(set.header_value(), "wrong-cluster-v1");
+    }
+
+    // spec-test: CAP-1
+    #[test]
+    fn compares_names_with_case() {
+        let set = CapabilitySet::from_lines([b"Wrong-Cluster-v1,WRONG-CLUSTER-V1".as_slice()]);
+        assert_eq!(set.names().count(), 2);
+        assert!(!set.contains(WRONG_CLUSTER_V1));
+        assert!(set.contains("Wrong-Cluster-v1"));
+    }
+
+    // spec-test: CAP-6
+    #[test]
+    fn each_violation_empties_the_set_wherever_it_stands() {
+        let good = b"wrong-cluster-v1".as_slice();
+        let too_long = "x".repeat(129);
+        let too_many = vec!["a"; 64].join(",");
+        let too_large = " ".repeat(4096);
+        assert!(CapabilitySet::from_lines([good]).contains(WRONG_CLUSTER_V1));
+        for bad in ["a b", "\u{e9}", "a;b", &too_long, &too_many, &too_large] {
+            for lines in [[good, bad.as_bytes()], [bad.as_bytes(), good]] {
+                let set = CapabilitySet::from_lines(lines);
+                assert_eq!(set, CapabilitySet::default(), "{bad}");
+            }
+        }
+    }
+
+    // spec-test: CAP-2, CAP-4
     #[test]
     fn combines_lines_and_members_into_a_sorted_set() {
         assert_eq!(parse(&[]), Ok(String::new()));
@@ -165,6 +201,7 @@ mod tests {
         );
     }
 
+    // spec-test: CAP-1, CAP-6
     #[test]
     fn any_bad_byte_anywhere_spoils_the_whole() {
         for byte in (0..=u8::MAX).filter(|byte| !is_token_byte(*byte)) {
@@ -185,6 +222,7 @@ mod tests {
         }
     }
 
+    // spec-test: CAP-1, CAP-3, CAP-5
     #[test]
     fn holds_the_limits_exactly() {
         assert!(parse(&[&"x".repeat(128)]).is_ok());
@@ -206,6 +244,7 @@ mod tests {
         );
     }
 
+    // spec-test: CAP-7
     #[test]
     fn formats_what_it_would_parse_and_refuses_the_rest() {
         let set = CapabilitySet::new(["b", "a", "b"]).unwrap();

@@ -74,15 +74,17 @@ impl Envelope {
     /// # Errors
     ///
     /// A body that is no such object.
-    // spec: CLS-8
+    // spec: CLS-9, LOOP-19
     pub fn parse(body: &[u8]) -> Result<Self, EnvelopeFault> {
         let text = std::str::from_utf8(body).map_err(|_| EnvelopeFault::NotUtf8)?;
         let mut commands = None;
         let mut repeated = false;
         for_each_member(text, |key, value| {
+            let value = value.raw()?;
             if key == b"commands" {
                 repeated |= commands.replace(value).is_some();
             }
+            Ok(())
         })
         .map_err(|fault| match fault {
             JsonFault::NotJson => EnvelopeFault::NotJson,
@@ -97,6 +99,7 @@ impl Envelope {
         }
     }
 
+    // spec: LOOP-18, LOOP-19
     fn parse_commands(array: &str) -> Result<Self, EnvelopeFault> {
         let mut envelope = Self::default();
         for_each_element(array, |value| match Command::parse(value) {
@@ -119,9 +122,11 @@ impl Command {
         let mut shard_token = Needed::new("shard_token");
         let mut command_type = Needed::new("command_type");
         for_each_member(raw, |key, value| {
+            let value = value.raw()?;
             request_id.offer(key, value);
             shard_token.offer(key, value);
             command_type.offer(key, value);
+            Ok(())
         })
         .map_err(|_| CommandFault::NotAnObject)?;
         Ok(Self {
@@ -175,7 +180,7 @@ impl CommandToken {
     }
 }
 
-// spec: PRIV-1
+// spec: PRIV-3
 impl fmt::Debug for CommandToken {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("CommandToken(..)")
@@ -183,6 +188,7 @@ impl fmt::Debug for CommandToken {
 }
 
 /// Prints the type alone: a command holds its token and whatever the user of a tool wrote.
+// spec: PRIV-3
 impl fmt::Debug for Command {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Command").finish_non_exhaustive()
@@ -218,6 +224,7 @@ mod tests {
         assert_eq!(envelope.commands[0].command_type, "jsonrpc");
     }
 
+    // spec-test: CLS-9, CLS-10
     #[test]
     fn takes_no_commands_in_any_form() {
         for body in [
@@ -235,6 +242,25 @@ mod tests {
         }
     }
 
+    // spec-test: LOOP-18
+    #[test]
+    fn takes_every_command_however_many() {
+        let ids: Vec<String> = (0..100).map(|n| format!("id-{n}")).collect();
+        let commands: Vec<String> = ids.iter().map(|id| command(id)).collect();
+        let body = format!(r#"{{"commands":[{}]}}"#, commands.join(","));
+        let envelope = Envelope::parse(body.as_bytes()).unwrap();
+        let found: Vec<_> = envelope
+            .commands
+            .iter()
+            .map(|found| &*found.request_id)
+            .collect();
+        assert_eq!(
+            (found, envelope.dropped),
+            (ids.iter().map(|id| &**id).collect(), 0)
+        );
+    }
+
+    // spec-test: CLS-10, LOOP-19
     #[test]
     fn a_bad_command_drops_only_itself() {
         let bad = [
@@ -257,6 +283,7 @@ mod tests {
         assert_eq!(envelope.commands[0].request_id, "good");
     }
 
+    // spec-test: CLS-9
     #[test]
     fn names_each_fault_of_the_envelope() {
         for (body, fault) in [
@@ -285,6 +312,7 @@ mod tests {
         );
     }
 
+    // spec-test: PRIV-3
     #[test]
     fn debug_prints_no_content() {
         let found = Command::parse(&command("secret-id")).unwrap();

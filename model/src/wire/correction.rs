@@ -100,17 +100,21 @@ pub fn parse_correction<'h>(
     body: &[u8],
     token_lines: impl IntoIterator<Item = &'h [u8]>,
 ) -> Result<Correction<Revision, ShardToken>, CorrectionFault> {
+    // spec: COR-2
     let text = std::str::from_utf8(body).map_err(|_| CorrectionFault::NotUtf8)?;
-    let members = ErrorMembers::read(error_object(text)?)?;
+    let members = ErrorMembers::read(text)?;
     let code = members.code.ok_or(CorrectionFault::CodeMissing)?;
+    // spec: COR-1, COR-7
     if !is_string(code, b"wrong_cluster") {
         return Err(CorrectionFault::CodeOther);
     }
+    // spec: COR-8, COR-15
     let token = ShardToken::from_lines(token_lines)?;
     let revision = members
         .policy_revision
         .ok_or(CorrectionFault::RevisionMissing)?;
     let revision = Revision::from_json_text(revision)?;
+    // spec: COR-13
     if let Some(copy) = members.shard_token {
         let copy = string_bytes(copy).ok_or(CorrectionFault::BodyTokenNotAString)?;
         if *copy != *token.expose().as_bytes() {
@@ -120,29 +124,8 @@ pub fn parse_correction<'h>(
     Ok(Correction { revision, token })
 }
 
-/// The raw text of the one member `error`, which is an object.
-fn error_object(text: &str) -> Result<&str, CorrectionFault> {
-    let mut error = Once::default();
-    for_each_member(text, |key, value| {
-        if key == b"error" {
-            error.put(value);
-        }
-    })
-    .map_err(|fault| match fault {
-        JsonFault::NotJson => CorrectionFault::NotJson,
-        JsonFault::OtherKind => CorrectionFault::NotAnObject,
-    })?;
-    let error = error
-        .take(CorrectionFault::ErrorRepeated)?
-        .ok_or(CorrectionFault::ErrorMissing)?;
-    if error.starts_with('{') {
-        Ok(error)
-    } else {
-        Err(CorrectionFault::ErrorNotAnObject)
-    }
-}
-
 /// The raw values of the members that a correction is made of. Others are skipped.
+// spec: COR-14, COR-15
 struct ErrorMembers<'a> {
     code: Option<&'a str>,
     policy_revision: Option<&'a str>,
@@ -150,18 +133,45 @@ struct ErrorMembers<'a> {
 }
 
 impl<'a> ErrorMembers<'a> {
-    fn read(error: &'a str) -> Result<Self, CorrectionFault> {
+    // spec: COR-4, COR-5
+    fn read(text: &'a str) -> Result<Self, CorrectionFault> {
+        let mut errors = 0_usize;
+        let mut is_object = false;
         let mut code = Once::default();
         let mut policy_revision = Once::default();
         let mut shard_token = Once::default();
-        for_each_member(error, |key, value| match key {
-            b"code" => code.put(value),
-            b"policy_revision" => policy_revision.put(value),
-            b"shard_token" => shard_token.put(value),
-            _ => {}
+        for_each_member(text, |key, mut value| {
+            if key != b"error" {
+                return value.raw().map(drop);
+            }
+            errors = errors.saturating_add(1);
+            is_object = value.is_object();
+            if !is_object {
+                return value.raw().map(drop);
+            }
+            value.for_each_member(|key, value| {
+                let value = value.raw()?;
+                match key {
+                    b"code" => code.put(value),
+                    b"policy_revision" => policy_revision.put(value),
+                    b"shard_token" => shard_token.put(value),
+                    _ => {}
+                }
+                Ok(())
+            })
         })
-        .map_err(|_| CorrectionFault::NotJson)?;
+        .map_err(|fault| match fault {
+            JsonFault::NotJson => CorrectionFault::NotJson,
+            JsonFault::OtherKind => CorrectionFault::NotAnObject,
+        })?;
+        match errors {
+            0 => return Err(CorrectionFault::ErrorMissing),
+            1 if is_object => {}
+            1 => return Err(CorrectionFault::ErrorNotAnObject),
+            _ => return Err(CorrectionFault::ErrorRepeated),
+        }
         Ok(Self {
+            // spec: COR-6
             code: code.take(CorrectionFault::CodeRepeated)?,
             policy_revision: policy_revision.take(CorrectionFault::RevisionRepeated)?,
             shard_token: shard_token.take(CorrectionFault::BodyTokenRepeated)?,
@@ -190,6 +200,7 @@ impl<'a> Once<'a> {
     }
 }
 
+// spec: COR-3
 fn is_string(raw: &str, expected: &[u8]) -> bool {
     string_bytes(raw).is_some_and(|bytes| *bytes == *expected)
 }
@@ -232,6 +243,7 @@ mod tests {
         format!(r#"{{"error":{{{members}}}}}"#)
     }
 
+    // spec-test: COR-2, COR-3, COR-13, COR-14
     #[test]
     fn accepts_the_published_form_and_its_equals() {
         for body in [
@@ -248,6 +260,7 @@ mod tests {
         }
     }
 
+    // spec-test: COR-2, COR-3, COR-4, COR-5
     #[test]
     fn names_each_fault_of_the_body() {
         use CorrectionFault as F;
@@ -282,6 +295,7 @@ mod tests {
         assert_eq!(parse(format!("{GOOD}{GOOD}")), Err(F::NotJson));
     }
 
+    // spec-test: COR-1, COR-3, COR-6, COR-12, COR-13
     #[test]
     fn names_each_fault_of_the_error_members() {
         use CorrectionFault as F;
@@ -358,12 +372,19 @@ mod tests {
         }
     }
 
+    // spec-test: COR-7, COR-8, COR-9
     #[test]
     fn looks_at_the_header_only_for_wrong_cluster() {
         let none: [&[u8]; 0] = [];
         let other = error(r#""code":"conflict","policy_revision":99"#);
         assert_eq!(
             parse_correction(other.as_bytes(), none),
+            Err(CorrectionFault::CodeOther)
+        );
+        let odd = error(r#""code":"conflict","policy_revision":1e2"#);
+        let bad_header = [b"a,b".as_slice(), b""];
+        assert_eq!(
+            parse_correction(odd.as_bytes(), bad_header),
             Err(CorrectionFault::CodeOther)
         );
         assert_eq!(
@@ -387,6 +408,23 @@ mod tests {
         }
     }
 
+    // spec-test: COR-14, COR-15
+    #[test]
+    fn takes_the_token_from_the_header_alone() {
+        let pretenders = r#""routing_shard_token":"x","token":"x","cluster":"x","url":"http://x/""#;
+        let body = format!(
+            r#"{{{pretenders},"shard_token":"x","error":{{"code":"wrong_cluster",{pretenders},"policy_revision":42}}}}"#
+        );
+        assert_eq!(parse(&body), Ok(42));
+        let none: [&[u8]; 0] = [];
+        let copy_only = error(r#""code":"wrong_cluster","policy_revision":1,"shard_token":"a""#);
+        assert_eq!(
+            parse_correction(copy_only.as_bytes(), none),
+            Err(CorrectionFault::HeaderMissing)
+        );
+    }
+
+    // spec-test: COR-14
     #[test]
     fn skips_unknown_members_at_any_depth() {
         let deep = format!(
@@ -401,6 +439,7 @@ mod tests {
         assert_eq!(parse(body), Ok(42));
     }
 
+    // spec-test: CLS-16
     #[test]
     fn sorts_ordinary_conflicts_from_malformed_corrections() {
         assert!(CorrectionFault::CodeOther.is_ordinary());

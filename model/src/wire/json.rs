@@ -1,13 +1,13 @@
-//! The little of JSON that strict parsing needs on top of `serde_json`'s streaming deserializer:
-//! object members in order, with unescaped keys and raw values. `serde_json` skips a raw value
-//! without recursion, checks its syntax, and minds neither odd numbers nor lone surrogates in it.
+//! The little of JSON that strict parsing needs: the members of one object or the elements of one
+//! array in order, with unescaped keys and raw values, repeated keys and all. The syntax of the whole
+//! text is checked; odd numbers and lone surrogates in it are not minded.
 
 use std::borrow::Cow;
 use std::fmt;
 
-use serde::de::{Deserialize, Deserializer, Error, MapAccess, SeqAccess, Visitor};
-use serde_json::de::StrRead;
-use serde_json::value::RawValue;
+use serde::de::{Deserialize, Deserializer, Error, Visitor};
+
+use super::scanner::{RawString, Scanner};
 
 /// Why a text is no JSON object, or no JSON array.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -18,93 +18,127 @@ pub(super) enum JsonFault {
     OtherKind,
 }
 
-/// Calls `visit` with the unescaped key and the raw value of each member of the one object in
-/// `text`, in order, repeated keys included.
+/// Reads the one object in `text`: calls `visit` with the unescaped key and the value of each member,
+/// in order, repeated keys included.
 pub(super) fn for_each_member<'a>(
     text: &'a str,
-    visit: impl FnMut(&[u8], &'a str),
+    visit: impl FnMut(&[u8], Value<'_, 'a>) -> Result<(), JsonFault>,
 ) -> Result<(), JsonFault> {
-    read_whole(text, |deserializer| {
-        deserializer.deserialize_map(Members(visit))
+    whole(text, |value| value.for_each_member(visit))
+}
+
+/// Reads the one array in `text`: calls `visit` with the raw value of each element, in order.
+pub(super) fn for_each_element<'a>(
+    text: &'a str,
+    mut visit: impl FnMut(&'a str),
+) -> Result<(), JsonFault> {
+    whole(text, |value| {
+        value.for_each_item(*b"[]", |scanner| {
+            visit(scanner.value()?);
+            Ok(())
+        })
     })
 }
 
-/// Calls `visit` with the raw value of each element of the one array in `text`, in order.
-pub(super) fn for_each_element<'a>(
-    text: &'a str,
-    visit: impl FnMut(&'a str),
-) -> Result<(), JsonFault> {
-    read_whole(text, |deserializer| {
-        deserializer.deserialize_seq(Elements(visit))
-    })
+/// A value that comes next in a text and must be read, in one way or another, to go on.
+#[must_use = "a value that nobody reads fails the text"]
+pub(super) struct Value<'s, 'a>(&'s mut Scanner<'a>);
+
+impl<'a> Value<'_, 'a> {
+    /// The raw text of the value, whatever it holds.
+    // spec: COR-14
+    pub(super) fn raw(self) -> Result<&'a str, JsonFault> {
+        self.0.value()
+    }
+
+    /// Whether this is an object. An array never passes for one.
+    pub(super) fn is_object(&mut self) -> bool {
+        self.0.next_byte() == b'{'
+    }
+
+    /// Reads the value as an object, like [`for_each_member`].
+    // spec: COR-3
+    pub(super) fn for_each_member(
+        self,
+        mut visit: impl FnMut(&[u8], Value<'_, 'a>) -> Result<(), JsonFault>,
+    ) -> Result<(), JsonFault> {
+        self.for_each_item(*b"{}", |scanner| {
+            let key = unescaped(scanner.key()?).ok_or(JsonFault::NotJson)?;
+            visit(&key, Value(scanner))
+        })
+    }
+
+    /// Reads the value as the container between these two bytes. A value of another kind is checked
+    /// to its end.
+    fn for_each_item(
+        self,
+        [open, close]: [u8; 2],
+        mut item: impl FnMut(&mut Scanner<'a>) -> Result<(), JsonFault>,
+    ) -> Result<(), JsonFault> {
+        let Self(scanner) = self;
+        if !scanner.passes(open) {
+            scanner.value()?;
+            return Err(JsonFault::OtherKind);
+        }
+        if scanner.passes(close) {
+            return Ok(());
+        }
+        loop {
+            item(scanner)?;
+            if scanner.passes(close) {
+                return Ok(());
+            }
+            scanner.expect(b',')?;
+        }
+    }
 }
 
 /// The unescaped bytes of a JSON string; `None` for any other kind of value. A lone surrogate comes
 /// out as bytes that no UTF-8 text equals.
 pub(super) fn string_bytes(raw: &str) -> Option<Cow<'_, [u8]>> {
     let inner = raw.strip_prefix('"')?.strip_suffix('"')?;
-    if !inner.as_bytes().contains(&b'\\') {
-        return Some(Cow::Borrowed(inner.as_bytes()));
-    }
-    serde_json::from_str(raw).ok().map(|Bytes(bytes)| bytes)
+    unescaped(RawString {
+        inner,
+        escaped: inner.contains('\\'),
+    })
 }
 
-fn read_whole<'a>(
+/// Reads a text that must hold one value.
+// spec: COR-2
+fn whole<'a>(
     text: &'a str,
-    read: impl FnOnce(&mut serde_json::Deserializer<StrRead<'a>>) -> serde_json::Result<()>,
+    read: impl FnOnce(Value<'_, 'a>) -> Result<(), JsonFault>,
 ) -> Result<(), JsonFault> {
-    let mut deserializer = serde_json::Deserializer::from_str(text);
-    read(&mut deserializer)
-        .and_then(|()| deserializer.end())
-        .map_err(|error| {
-            // Only the outermost value is asked for by its kind, so only that one can be of another.
-            if error.is_data() {
-                JsonFault::OtherKind
-            } else {
-                JsonFault::NotJson
-            }
-        })
+    let mut scanner = Scanner::new(text);
+    let found = read(Value(&mut scanner));
+    if found == Err(JsonFault::NotJson) {
+        return found;
+    }
+    // A value of another kind in a text that goes on after it makes no JSON at all.
+    scanner.expect_end()?;
+    found
 }
 
-struct Members<F>(F);
-
-impl<'a, F: FnMut(&[u8], &'a str)> Visitor<'a> for Members<F> {
-    type Value = ();
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("an object")
-    }
-
-    fn visit_map<A: MapAccess<'a>>(mut self, mut members: A) -> Result<(), A::Error> {
-        while let Some(Bytes(key)) = members.next_key()? {
-            let value: &'a RawValue = members.next_value()?;
-            (self.0)(&key, value.get());
-        }
-        Ok(())
+// spec: COR-3
+#[inline]
+fn unescaped(string: RawString<'_>) -> Option<Cow<'_, [u8]>> {
+    if string.escaped {
+        unescape(string.inner)
+    } else {
+        Some(Cow::Borrowed(string.inner.as_bytes()))
     }
 }
 
-struct Elements<F>(F);
-
-impl<'a, F: FnMut(&'a str)> Visitor<'a> for Elements<F> {
-    type Value = ();
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("an array")
-    }
-
-    fn visit_seq<A: SeqAccess<'a>>(mut self, mut elements: A) -> Result<(), A::Error> {
-        while let Some(value) = elements.next_element::<&'a RawValue>()? {
-            (self.0)(value.get());
-        }
-        Ok(())
-    }
+#[cold]
+fn unescape(inner: &str) -> Option<Cow<'_, [u8]>> {
+    let Bytes(bytes) = serde_json::from_str(&format!("\"{inner}\"")).ok()?;
+    Some(Cow::Owned(bytes))
 }
 
 /// A JSON string as bytes: unlike text these may hold what a lone surrogate escape stands for.
-struct Bytes<'a>(Cow<'a, [u8]>);
+struct Bytes(Vec<u8>);
 
-impl<'a> Deserialize<'a> for Bytes<'a> {
+impl<'a> Deserialize<'a> for Bytes {
     fn deserialize<D: Deserializer<'a>>(deserializer: D) -> Result<Self, D::Error> {
         deserializer.deserialize_bytes(BytesVisitor)
     }
@@ -112,19 +146,15 @@ impl<'a> Deserialize<'a> for Bytes<'a> {
 
 struct BytesVisitor;
 
-impl<'a> Visitor<'a> for BytesVisitor {
-    type Value = Bytes<'a>;
+impl Visitor<'_> for BytesVisitor {
+    type Value = Bytes;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("a string")
     }
 
-    fn visit_borrowed_bytes<E: Error>(self, bytes: &'a [u8]) -> Result<Bytes<'a>, E> {
-        Ok(Bytes(Cow::Borrowed(bytes)))
-    }
-
-    fn visit_bytes<E: Error>(self, bytes: &[u8]) -> Result<Bytes<'a>, E> {
-        Ok(Bytes(Cow::Owned(bytes.to_owned())))
+    fn visit_bytes<E: Error>(self, bytes: &[u8]) -> Result<Bytes, E> {
+        Ok(Bytes(bytes.to_owned()))
     }
 }
 
@@ -134,10 +164,14 @@ mod tests {
 
     fn members(text: &str) -> Result<Vec<(Vec<u8>, &str)>, JsonFault> {
         let mut seen = Vec::new();
-        for_each_member(text, |key, value| seen.push((key.to_owned(), value)))?;
+        for_each_member(text, |key, value| {
+            seen.push((key.to_owned(), value.raw()?));
+            Ok(())
+        })?;
         Ok(seen)
     }
 
+    // spec-test: COR-3, COR-14
     #[test]
     fn gives_members_in_order_with_unescaped_keys_and_raw_values() {
         let seen =
@@ -152,6 +186,7 @@ mod tests {
         );
     }
 
+    // spec-test: COR-2, COR-5
     #[test]
     fn tells_other_kinds_from_broken_text() {
         for text in ["[]", "[[\"error\",{}]]", "null", "1", "\"a\"", "true"] {
@@ -171,6 +206,7 @@ mod tests {
             "{\"a\":1.}",
             "{\"a\":.5}",
             "{\"a\":\"\u{1}\"}",
+            "{\"\u{1}\":1}",
             "{\"a\":\"\\x\"}",
             "{\"a\":\"\\u12g4\"}",
             "{\"a\":NaN}",
@@ -183,6 +219,7 @@ mod tests {
         }
     }
 
+    // spec-test: COR-14
     #[test]
     fn skips_any_depth_without_recursion() {
         let depth = 500_000;
@@ -192,6 +229,7 @@ mod tests {
         assert_eq!(members(&unclosed), Err(JsonFault::NotJson));
     }
 
+    // spec-test: COR-3
     #[test]
     fn compares_strings_after_unescaping() {
         let bytes = |raw| string_bytes(raw).map(Cow::into_owned);
@@ -202,5 +240,53 @@ mod tests {
         for raw in ["1", "null", "[97,98]", "{}", "true"] {
             assert_eq!(bytes(raw), None, "{raw}");
         }
+    }
+
+    #[test]
+    fn a_value_that_nobody_reads_fails_the_text() {
+        let unread = |_: &[u8], _: Value<'_, '_>| Ok(());
+        assert_eq!(
+            for_each_member("{\"a\":1}", unread),
+            Err(JsonFault::NotJson)
+        );
+        assert_eq!(for_each_member("{}", unread), Ok(()));
+    }
+
+    #[test]
+    fn reads_an_object_inside_of_an_object_in_one_pass() {
+        let mut seen = Vec::new();
+        let read = for_each_member(
+            "{\"x\":[1],\"y\":{\"a\":{},\"\\u0062\":2},\"z\":3}",
+            |key, mut value| {
+                if !value.is_object() {
+                    return value.raw().map(drop);
+                }
+                let outer = key.to_owned();
+                value.for_each_member(|key, value| {
+                    seen.push((outer.clone(), key.to_owned(), value.raw()?));
+                    Ok(())
+                })
+            },
+        );
+        let y = b"y".to_vec();
+        assert_eq!(read, Ok(()));
+        assert_eq!(
+            seen,
+            [(y.clone(), b"a".to_vec(), "{}"), (y, b"b".to_vec(), "2")]
+        );
+    }
+
+    #[test]
+    fn gives_the_elements_of_one_array() {
+        let elements = |text| {
+            let mut seen = Vec::new();
+            for_each_element(text, |value| seen.push(value)).map(|()| seen)
+        };
+        assert_eq!(elements(" [ 1 , [2] ,{} ] "), Ok(vec!["1", "[2]", "{}"]));
+        assert_eq!(elements("[]"), Ok(vec![]));
+        assert_eq!(elements("{}"), Err(JsonFault::OtherKind));
+        assert_eq!(elements("[1,]"), Err(JsonFault::NotJson));
+        assert_eq!(elements("[1] 2"), Err(JsonFault::NotJson));
+        assert_eq!(elements("{} x"), Err(JsonFault::NotJson));
     }
 }

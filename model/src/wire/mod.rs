@@ -7,6 +7,7 @@ mod correction;
 mod json;
 mod retry_after;
 mod revision;
+mod scanner;
 mod shard_token;
 
 pub use capabilities::{

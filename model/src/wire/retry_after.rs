@@ -22,7 +22,7 @@ pub enum RetryAfterFault {
 /// # Errors
 ///
 /// A value that asks for nothing. A client treats it as absent.
-// spec: LOOP-9
+// spec: LOOP-10, LOOP-11, LOOP-12
 pub fn parse_retry_after(value: &[u8], now_unix_seconds: u64) -> Result<Duration, RetryAfterFault> {
     let text = std::str::from_utf8(value).map_err(|_| RetryAfterFault::NotSecondsOrDate)?;
     let text = text.trim_matches([' ', '\t']);
@@ -61,6 +61,7 @@ mod tests {
         parse_retry_after(value.as_bytes(), now).map(|wait| wait.as_millis())
     }
 
+    // spec-test: LOOP-10
     #[test]
     fn reads_seconds_up_to_the_cap() {
         for (value, wait) in [
@@ -79,6 +80,7 @@ mod tests {
         }
     }
 
+    // spec-test: LOOP-11
     #[test]
     fn reads_dates_in_three_forms() {
         for value in [
@@ -103,6 +105,7 @@ mod tests {
         }
     }
 
+    // spec-test: LOOP-12
     #[test]
     fn ignores_everything_else() {
         for value in [

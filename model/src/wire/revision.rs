@@ -42,7 +42,7 @@ impl Revision {
     ///
     /// A sign, fraction, exponent, leading zero, 17 digits or more, or any other kind of value is
     /// [`RevisionFault::NotAnInteger`].
-    // spec: COR-9
+    // spec: COR-11, COR-12
     pub fn from_json_text(text: &str) -> Result<Self, RevisionFault> {
         let digits = text.as_bytes();
         let leading_zero = digits.len() > 1 && digits.starts_with(b"0");
@@ -79,6 +79,7 @@ impl fmt::Display for Revision {
 mod tests {
     use super::*;
 
+    // spec-test: COR-11
     #[test]
     fn accepts_zero_to_the_greatest_exact_integer() {
         for (text, number) in [
@@ -96,6 +97,7 @@ mod tests {
         }
     }
 
+    // spec-test: COR-12
     #[test]
     fn refuses_each_other_form_of_number_and_value() {
         for text in [

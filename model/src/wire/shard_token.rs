@@ -37,7 +37,7 @@ impl ShardToken {
     /// # Errors
     ///
     /// Anything but exactly one line that holds exactly one token.
-    // spec: COR-11
+    // spec: COR-8, COR-9, COR-10
     pub fn from_lines<'a>(
         lines: impl IntoIterator<Item = &'a [u8]>,
     ) -> Result<Self, ShardTokenFault> {
@@ -78,7 +78,7 @@ impl ShardToken {
     }
 }
 
-// spec: PRIV-1
+// spec: PRIV-3
 impl fmt::Debug for ShardToken {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("ShardToken(..)")
@@ -93,6 +93,7 @@ mod tests {
         ShardToken::from_lines(lines.iter().copied()).map(|token| token.expose().to_owned())
     }
 
+    // spec-test: COR-9
     #[test]
     fn accepts_each_visible_byte_but_comma() {
         let all: Vec<u8> = (0x21..=0x7e).filter(|byte| *byte != b',').collect();
@@ -100,6 +101,7 @@ mod tests {
         assert_eq!(read(&[&[b'x'; 4096]]).unwrap().len(), 4096);
     }
 
+    // spec-test: COR-9, COR-10
     #[test]
     fn refuses_each_other_byte_anywhere() {
         for byte in (0..=0x20).chain([b',']).chain(0x7f..=0xff) {
@@ -118,6 +120,7 @@ mod tests {
         }
     }
 
+    // spec-test: COR-8, COR-9
     #[test]
     fn refuses_other_counts_and_lengths() {
         assert_eq!(read(&[]), Err(ShardTokenFault::Missing));
@@ -127,6 +130,7 @@ mod tests {
         assert_eq!(read(&[&[b'x'; 4097]]), Err(ShardTokenFault::TooLong));
     }
 
+    // spec-test: PRIV-3
     #[test]
     fn prints_nothing_of_itself() {
         let token = ShardToken::from_bytes(b"route-a").unwrap();
