@@ -414,7 +414,10 @@ async fn a_late_success_resets_the_shared_backoff() {
     let client = memory.client();
     let events = Arc::new(Mutex::new(Vec::new()));
     let log = Arc::clone(&events);
-    let client = client.observed(move |event| log.lock().unwrap().push(event.verdict.name()));
+    client
+        .observe(move |event| log.lock().unwrap().push(event.verdict.name()))
+        .unwrap();
+    assert!(client.observe(|_| {}).is_err(), "there is one observer");
     let options = PollerOptions {
         in_flight: count(2),
         ..PollerOptions::default()

@@ -38,7 +38,7 @@ async fn poll(
     lines.heading().map_err(|_| no_reader())?;
     let totals = Arc::new(Totals::default());
     let reader_gone = CancellationToken::new();
-    let client = client.observed({
+    let observed = client.observe({
         let (totals, reader_gone) = (Arc::clone(&totals), reader_gone.clone());
         move |event| {
             totals.add(event.fault.is_none(), event.commands);
@@ -47,6 +47,7 @@ async fn poll(
             }
         }
     });
+    observed.map_err(|error| Failure::Failed(error.to_string()))?;
     let mut poller = Poller::spawn(&client, options);
     tokio::select! {
         () = take_all(&mut poller) => {}

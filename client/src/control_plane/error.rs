@@ -32,6 +32,11 @@ pub enum SetupError {
     Proxy,
 }
 
+/// The client has an observer already, and keeps it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ThisError)]
+#[error("the client has an observer already")]
+pub struct AlreadyObserved;
+
 impl PollError {
     pub(super) fn new(fault: PollFault, cause: Option<TransportCause>) -> Self {
         Self { fault, cause }

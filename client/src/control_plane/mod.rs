@@ -8,10 +8,10 @@ mod poller;
 mod state;
 mod transport;
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
-pub use error::{PollError, SetupError, TransportCause};
+pub use error::{AlreadyObserved, PollError, SetupError, TransportCause};
 pub use event::{Offered, PollEvent};
 use moorline_model::placement::Generation;
 use moorline_model::schedule::Readiness;
@@ -34,7 +34,7 @@ struct Inner<T> {
     requests: headers::PollRequests,
     envelope_limit: usize,
     state: SharedState,
-    observer: Option<Box<Observer>>,
+    observer: OnceLock<Box<Observer>>,
 }
 
 /// Is told of each attempt once it has ended.
@@ -76,22 +76,27 @@ impl<T: Transport> ControlPlane<T> {
                 requests: headers::PollRequests::new(&settings),
                 envelope_limit: settings.envelope_limit,
                 state: SharedState::new(settings.backoff, settings.long_poll),
-                observer: None,
+                observer: OnceLock::new(),
             }),
         }
     }
 
     /// Has `observer` told of each attempt once it has ended, in no particular order: events carry
-    /// their sequence number. It is called on the task that polls, with no lock held.
+    /// their sequence number. It is called on the task that polls, with no lock held, so it must not
+    /// block for long.
     ///
-    /// Must be called before the first clone; later it changes nothing and returns the client as it
-    /// was.
-    #[must_use]
-    pub fn observed(mut self, observer: impl Fn(&PollEvent) + Send + Sync + 'static) -> Self {
-        if let Some(inner) = Arc::get_mut(&mut self.inner) {
-            inner.observer = Some(Box::new(observer));
-        }
-        self
+    /// # Errors
+    ///
+    /// The client has an observer already.
+    pub fn observe(
+        &self,
+        observer: impl Fn(&PollEvent) + Send + Sync + 'static,
+    ) -> Result<(), AlreadyObserved> {
+        let observer: Box<Observer> = Box::new(observer);
+        self.inner
+            .observer
+            .set(observer)
+            .map_err(|_| AlreadyObserved)
     }
 
     /// What the client knows of its placement now.

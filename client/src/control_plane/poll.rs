@@ -126,7 +126,7 @@ impl<T: Transport> ControlPlane<T> {
             next_delay_ms: delay_ms(done.next),
         };
         log(&event, fault);
-        if let Some(observer) = &self.inner.observer {
+        if let Some(observer) = self.inner.observer.get() {
             observer(&event);
         }
         PollReport {
@@ -229,7 +229,7 @@ fn log(event: &PollEvent, fault: Option<PollFault>) {
         Some(_) => emit!(warn),
     }
     if fault.is_some_and(PollFault::refuses_credentials) {
-        tracing::warn!("the service refuses the credentials: check the API key and the tunnel id");
+        tracing::error!("the service refuses the credentials: check the API key and the tunnel id");
     }
 }
 

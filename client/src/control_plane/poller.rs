@@ -17,9 +17,9 @@ pub struct PollerOptions {
     /// How many polls may be in flight at once. 1.
     pub in_flight: NonZeroUsize,
     /// How many received commands may wait to be taken. Polls ask for no more than there is room
-    /// for; a service that sends more than asked is taken at its word. 20.
+    /// for (with no room at all, never); more than asked for is taken all the same. 20.
     pub queue: usize,
-    /// The most commands to ask for in one poll, at most 25. 25.
+    /// The most commands to ask for in one poll, at most 25 (with 0, never polls). 25.
     pub limit: u16,
     /// Stop by itself after so many polls; `None` goes on until stopped.
     pub max_polls: Option<u64>,
@@ -50,7 +50,7 @@ pub struct Poller {
 }
 
 impl ControlPlane<HttpTransport> {
-    /// Starts polling on tasks of the current runtime.
+    /// Starts polling on tasks of the current tokio runtime, and panics where there is none.
     #[must_use]
     pub fn spawn_poller(&self, options: PollerOptions) -> Poller {
         Poller::spawn(self, options)
@@ -58,7 +58,8 @@ impl ControlPlane<HttpTransport> {
 }
 
 impl Poller {
-    /// Starts polling over any transport, on tasks of the current runtime.
+    /// Starts polling over any transport, on tasks of the current tokio runtime, and panics where
+    /// there is none.
     #[must_use]
     pub fn spawn<T: Transport>(client: &ControlPlane<T>, options: PollerOptions) -> Self {
         let (sender, commands) = mpsc::unbounded_channel();

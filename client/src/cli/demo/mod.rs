@@ -43,10 +43,13 @@ async fn play(timeline: Timeline) -> Result<(), Failure> {
     service.add_tunnel(TUNNEL, "berth-1").map_err(broken)?;
 
     let (events, story_events) = mpsc::unbounded_channel();
-    let client = client(&service)?.observed(move |event| {
-        // The story has ended when nobody listens.
-        let _ = events.send(*event);
-    });
+    let client = client(&service)?;
+    client
+        .observe(move |event| {
+            // The story has ended when nobody listens.
+            let _ = events.send(*event);
+        })
+        .map_err(broken)?;
     let poller = Poller::spawn(&client, PollerOptions::default());
     story::Story::new(service, client, poller, story_events, timeline)
         .tell()
