@@ -7,7 +7,7 @@ use std::fmt;
 
 use serde::de::{Deserialize, Deserializer, Error, Visitor};
 
-use super::scanner::{RawString, Scanner};
+use super::scanner::{NotJson, RawString, Scanner};
 
 /// Why a text is no JSON object, or no JSON array.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -16,6 +16,12 @@ pub(super) enum JsonFault {
     NotJson,
     /// JSON, but another kind of value. An array never passes for an object.
     OtherKind,
+}
+
+impl From<NotJson> for JsonFault {
+    fn from(NotJson: NotJson) -> Self {
+        Self::NotJson
+    }
 }
 
 /// Reads the one object in `text`: calls `visit` with the unescaped key and the value of each member,
@@ -48,7 +54,7 @@ impl<'a> Value<'_, 'a> {
     /// The raw text of the value, whatever it holds.
     // spec: COR-14
     pub(super) fn raw(self) -> Result<&'a str, JsonFault> {
-        self.0.value()
+        Ok(self.0.value()?)
     }
 
     /// Whether this is an object. An array never passes for one.

@@ -1,5 +1,3 @@
-use super::json::JsonFault;
-
 /// Reads JSON text from front to back and checks its syntax (RFC 8259), no more: numbers may be of
 /// any size and escapes may stand for lone surrogates. Does not recurse; the nesting of a value costs
 /// one bit a level.
@@ -12,6 +10,10 @@ pub(super) struct Scanner<'a> {
     /// At most the length of `text`, and always between two characters when a value begins or ends.
     at: usize,
 }
+
+/// The text is no JSON, or not the JSON that was asked for next.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct NotJson;
 
 /// What is read at the end of a text. No JSON text may hold this byte, so that both fail alike.
 const END: u8 = 0;
@@ -54,38 +56,38 @@ impl<'a> Scanner<'a> {
 
     /// Passes this byte, which must come next after whitespace.
     #[inline]
-    pub(super) fn expect(&mut self, byte: u8) -> Result<(), JsonFault> {
+    pub(super) fn expect(&mut self, byte: u8) -> Result<(), NotJson> {
         if self.passes(byte) {
             Ok(())
         } else {
-            Err(JsonFault::NotJson)
+            Err(NotJson)
         }
     }
 
     /// The end of the text must come next after whitespace.
-    pub(super) fn expect_end(&mut self) -> Result<(), JsonFault> {
+    pub(super) fn expect_end(&mut self) -> Result<(), NotJson> {
         self.skip_whitespace();
         if self.at == self.text.len() {
             Ok(())
         } else {
-            Err(JsonFault::NotJson)
+            Err(NotJson)
         }
     }
 
     /// The string and the colon that must come next.
     #[inline]
-    pub(super) fn key(&mut self) -> Result<RawString<'a>, JsonFault> {
+    pub(super) fn key(&mut self) -> Result<RawString<'a>, NotJson> {
         self.expect(b'"')?;
         let start = self.at;
         let escaped = self.string_rest()?;
         let inner = self.text.get(start..self.at.saturating_sub(1));
-        let inner = inner.ok_or(JsonFault::NotJson)?;
+        let inner = inner.ok_or(NotJson)?;
         self.expect(b':')?;
         Ok(RawString { inner, escaped })
     }
 
     /// The raw text of the value that must come next, without whitespace around it.
-    pub(super) fn value(&mut self) -> Result<&'a str, JsonFault> {
+    pub(super) fn value(&mut self) -> Result<&'a str, NotJson> {
         self.next_byte();
         let start = self.at;
         let mut nesting = Nesting::default();
@@ -115,7 +117,7 @@ impl<'a> Scanner<'a> {
     }
 
     #[inline]
-    fn skip_key(&mut self) -> Result<(), JsonFault> {
+    fn skip_key(&mut self) -> Result<(), NotJson> {
         self.expect(b'"')?;
         self.string_rest()?;
         self.expect(b':')
@@ -124,7 +126,7 @@ impl<'a> Scanner<'a> {
     /// Passes what may follow a value inside of others, up to the next value. `false`: there is none,
     /// and the outermost value has ended.
     #[inline]
-    fn after_value(&mut self, nesting: &mut Nesting) -> Result<bool, JsonFault> {
+    fn after_value(&mut self, nesting: &mut Nesting) -> Result<bool, NotJson> {
         while let Some(container) = nesting.top() {
             match (self.next_byte(), container) {
                 (b',', Container::Array) => {
@@ -140,14 +142,14 @@ impl<'a> Scanner<'a> {
                     self.at += 1;
                     nesting.pop();
                 }
-                _ => return Err(JsonFault::NotJson),
+                _ => return Err(NotJson),
             }
         }
         Ok(false)
     }
 
     #[inline(never)]
-    fn scalar(&mut self, first: u8) -> Result<(), JsonFault> {
+    fn scalar(&mut self, first: u8) -> Result<(), NotJson> {
         match first {
             b'"' => {
                 self.at += 1;
@@ -157,13 +159,13 @@ impl<'a> Scanner<'a> {
             b't' => self.word("true"),
             b'f' => self.word("false"),
             b'n' => self.word("null"),
-            _ => Err(JsonFault::NotJson),
+            _ => Err(NotJson),
         }
     }
 
     /// The rest of a string after its opening quote, and whether there are escapes in it.
     #[inline]
-    fn string_rest(&mut self) -> Result<bool, JsonFault> {
+    fn string_rest(&mut self) -> Result<bool, NotJson> {
         let mut escaped = false;
         loop {
             let byte = self.peek();
@@ -178,13 +180,13 @@ impl<'a> Scanner<'a> {
                 }
                 b'\\' => self.escape()?,
                 // A control character, or the end.
-                _ => return Err(JsonFault::NotJson),
+                _ => return Err(NotJson),
             }
             escaped = true;
         }
     }
 
-    fn escape(&mut self) -> Result<(), JsonFault> {
+    fn escape(&mut self) -> Result<(), NotJson> {
         let rest = self.text.as_bytes().get(self.at..).unwrap_or_default();
         self.at += match rest {
             [
@@ -195,16 +197,16 @@ impl<'a> Scanner<'a> {
             [_, b'u', digits @ ..] => {
                 let digits = digits.get(..4).unwrap_or_default();
                 if digits.len() < 4 || !digits.iter().all(u8::is_ascii_hexdigit) {
-                    return Err(JsonFault::NotJson);
+                    return Err(NotJson);
                 }
                 6
             }
-            _ => return Err(JsonFault::NotJson),
+            _ => return Err(NotJson),
         };
         Ok(())
     }
 
-    fn number(&mut self) -> Result<(), JsonFault> {
+    fn number(&mut self) -> Result<(), NotJson> {
         if self.peek() == b'-' {
             self.at += 1;
         }
@@ -228,7 +230,7 @@ impl<'a> Scanner<'a> {
     }
 
     /// One digit or more.
-    fn digits(&mut self) -> Result<(), JsonFault> {
+    fn digits(&mut self) -> Result<(), NotJson> {
         let start = self.at;
         while self.peek().is_ascii_digit() {
             self.at += 1;
@@ -236,14 +238,14 @@ impl<'a> Scanner<'a> {
         if self.at > start {
             Ok(())
         } else {
-            Err(JsonFault::NotJson)
+            Err(NotJson)
         }
     }
 
-    fn word(&mut self, word: &str) -> Result<(), JsonFault> {
+    fn word(&mut self, word: &str) -> Result<(), NotJson> {
         let rest = self.text.as_bytes().get(self.at..).unwrap_or_default();
         if !rest.starts_with(word.as_bytes()) {
-            return Err(JsonFault::NotJson);
+            return Err(NotJson);
         }
         self.at += word.len();
         Ok(())
@@ -261,8 +263,8 @@ impl<'a> Scanner<'a> {
         self.text.as_bytes().get(self.at).copied().unwrap_or(END)
     }
 
-    fn since(&self, start: usize) -> Result<&'a str, JsonFault> {
-        self.text.get(start..self.at).ok_or(JsonFault::NotJson)
+    fn since(&self, start: usize) -> Result<&'a str, NotJson> {
+        self.text.get(start..self.at).ok_or(NotJson)
     }
 }
 
@@ -324,7 +326,7 @@ mod tests {
 
     use super::*;
 
-    fn scan(text: &str) -> Result<&str, JsonFault> {
+    fn scan(text: &str) -> Result<&str, NotJson> {
         let mut scanner = Scanner::new(text);
         let value = scanner.value()?;
         scanner.expect_end()?;
@@ -419,7 +421,7 @@ mod tests {
             "'a'",
             "/**/1",
         ] {
-            assert_eq!(scan(text), Err(JsonFault::NotJson), "{text}");
+            assert_eq!(scan(text), Err(NotJson), "{text}");
             assert!(agrees(text), "{text}");
         }
     }
@@ -441,7 +443,7 @@ mod tests {
                 let mut closers = closers.clone();
                 closers[wrong] = if closers[wrong] == "]" { "}" } else { "]" };
                 let bad = format!("{opened}0{}", closers.concat());
-                assert_eq!(scan(&bad), Err(JsonFault::NotJson), "{depth} {wrong}");
+                assert_eq!(scan(&bad), Err(NotJson), "{depth} {wrong}");
             }
         }
     }
