@@ -50,6 +50,10 @@ impl Story {
         self.lost_destination().await?;
         self.outage().await?;
         self.poller.stop().await;
+        // Whatever is left would be a command that came twice.
+        while self.poller.next_command().await.is_some() {
+            self.commands += 1;
+        }
         self.epilogue()
     }
 
