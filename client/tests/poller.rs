@@ -531,6 +531,50 @@ async fn a_success_that_was_read_commits_even_if_the_caller_cancels_right_then()
     }
 }
 
+/// The answer is in and the caller has cancelled before the poll looks again: the answer comes first.
+/// spec-test: CLS-1, CLS-2
+#[tokio::test(start_paused = true)]
+async fn an_answer_that_is_in_is_looked_at_before_the_cancellation() {
+    struct WhenTold(Mutex<Option<tokio::sync::oneshot::Receiver<Received>>>);
+    impl Transport for WhenTold {
+        async fn get(&self, _: RequestHead, _: Instant, _: usize) -> Received {
+            let answer = self.0.lock().unwrap().take().unwrap();
+            answer.await.unwrap()
+        }
+    }
+    for (answer, verdict) in [
+        (empty(), "success"),
+        (commands(0..1), "success"),
+        (correction(1, "a"), "cancelled"),
+    ] {
+        let cancel = tokio_util::sync::CancellationToken::new();
+        let (tell, told) = tokio::sync::oneshot::channel();
+        let settings = support::settings("http://127.0.0.1:1");
+        let client = ControlPlane::with_transport(settings, WhenTold(Mutex::new(Some(told))));
+        let poll = client.poll(support::LIMIT, &cancel);
+        tokio::pin!(poll);
+        assert!(
+            poll_once(poll.as_mut()).await.is_none(),
+            "nobody has answered"
+        );
+        tell.send(answer).unwrap();
+        cancel.cancel();
+        assert_eq!(poll.await.verdict.name(), verdict);
+    }
+}
+
+/// Polls a future once; `None` when it is pending.
+async fn poll_once<F: Future + Unpin>(mut future: F) -> Option<F::Output> {
+    std::future::poll_fn(|context| {
+        let polled = std::pin::Pin::new(&mut future).poll(context);
+        std::task::Poll::Ready(match polled {
+            std::task::Poll::Ready(output) => Some(output),
+            std::task::Poll::Pending => None,
+        })
+    })
+    .await
+}
+
 /// spec-test: CLS-4
 #[tokio::test(start_paused = true)]
 async fn a_request_that_could_not_be_sent_counts_against_nobody() {
