@@ -25,7 +25,7 @@ use moorline_fixtures::sequence::{Action, Expect, ExpectedResult, Sequence, load
 use support::{Flight, assert_is_poll, token_of};
 
 /// How long polls live in sequences that wait for a deadline: each such step costs this long.
-const DEADLINE: Duration = Duration::from_millis(1_500);
+const DEADLINE: Duration = Duration::from_millis(2_500);
 
 /// spec-test: SVC-11
 #[test]

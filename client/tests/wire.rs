@@ -385,9 +385,9 @@ async fn every_kind_of_correction_and_failure_obeys_retry_after() {
 #[tokio::test]
 async fn the_polls_own_deadline_is_a_failure_and_no_cancellation() {
     let mut service = ScriptedService::start().unwrap();
-    let client = support::hasty_client(&service.endpoint(), Duration::from_millis(300));
+    let client = support::hasty_client(&service.endpoint(), Duration::from_millis(1_000));
     let (flight, held) = begin(&client, &mut service).await;
-    assert_eq!(held.request.query_value("timeout_ms"), Some("300"));
+    assert_eq!(held.request.query_value("timeout_ms"), Some("1000"));
     let report = end(flight, held, Answer::Fault(TransportFault::Deadline)).await;
     let fault = report.reply.unwrap_err().fault();
     assert_eq!(fault, PollFault::NoHead(Interruption::Deadline));

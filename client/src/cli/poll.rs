@@ -48,10 +48,11 @@ async fn poll(
         }
     });
     observed.map_err(|error| Failure::Failed(error.to_string()))?;
+    let interrupted = interrupts()?;
     let mut poller = Poller::spawn(&client, options);
     tokio::select! {
         () = take_all(&mut poller) => {}
-        () = interrupted() => {}
+        () = interrupted => {}
         () = reader_gone.cancelled() => {}
     }
     poller.stop().await;
@@ -67,21 +68,33 @@ async fn take_all(poller: &mut Poller) {
     while poller.next_command().await.is_some() {}
 }
 
-/// Waits for SIGINT or SIGTERM.
-async fn interrupted() {
-    #[cfg(unix)]
-    {
-        use tokio::signal::unix::{SignalKind, signal};
-        if let Ok(mut terminate) = signal(SignalKind::terminate()) {
-            tokio::select! {
-                _ = tokio::signal::ctrl_c() => {}
-                _ = terminate.recv() => {}
-            }
-            return;
+/// Listens for SIGINT and SIGTERM from now on; the future ends with the first of them. To be called
+/// before anything starts that a signal should end in order.
+#[cfg(unix)]
+fn interrupts() -> Result<impl Future<Output = ()>, Failure> {
+    use tokio::signal::unix::{SignalKind, signal};
+    let listen = |kind| {
+        signal(kind).map_err(|_| Failure::Failed("the system lets no signal be heard".to_owned()))
+    };
+    let (mut interrupt, mut terminate) = (
+        listen(SignalKind::interrupt())?,
+        listen(SignalKind::terminate())?,
+    );
+    Ok(async move {
+        tokio::select! {
+            _ = interrupt.recv() => {}
+            _ = terminate.recv() => {}
         }
-    }
-    // Without signals the program can still be killed, so a fault here is none of the user's.
-    let _ = tokio::signal::ctrl_c().await;
+    })
+}
+
+/// Ends with Ctrl-C.
+#[cfg(not(unix))]
+fn interrupts() -> Result<impl Future<Output = ()>, Failure> {
+    Ok(async {
+        // Where Ctrl-C cannot be heard the program can still be ended from outside.
+        let _ = tokio::signal::ctrl_c().await;
+    })
 }
 
 fn no_reader() -> Failure {
