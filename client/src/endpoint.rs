@@ -60,6 +60,12 @@ impl Endpoint {
     /// As [`Endpoint::parse`], but for [`EndpointFault::PlainHttp`].
     pub fn parse_allowing_plain_http(text: &str) -> Result<Self, EndpointFault> {
         let base = Url::parse(text).map_err(|_| EndpointFault::NotAUrl)?;
+        // The URL standard reads `https:host` and `https:///host` like `https://host`. Whoever wrote
+        // that may have meant something else.
+        let rest = text.trim().split_once("://").map_or("", |(_, rest)| rest);
+        if rest.is_empty() || rest.starts_with(['/', '\\']) {
+            return Err(EndpointFault::NotAUrl);
+        }
         if !matches!(base.scheme(), "https" | "http") {
             return Err(EndpointFault::Scheme);
         }
@@ -132,8 +138,11 @@ mod tests {
             ("", EndpointFault::NotAUrl),
             ("tunnels.example.com", EndpointFault::NotAUrl),
             ("https://", EndpointFault::NotAUrl),
+            ("https:tunnels.example.com", EndpointFault::NotAUrl),
+            ("https:///tunnels.example.com", EndpointFault::NotAUrl),
+            ("https:\\\\tunnels.example.com", EndpointFault::NotAUrl),
             ("ftp://tunnels.example.com", EndpointFault::Scheme),
-            ("file:///etc/passwd", EndpointFault::Scheme),
+            ("file:///etc/passwd", EndpointFault::NotAUrl),
             ("http://tunnels.example.com", EndpointFault::PlainHttp),
             ("http://127.0.0.1.example.com", EndpointFault::PlainHttp),
             ("http://localhost.example.com", EndpointFault::PlainHttp),

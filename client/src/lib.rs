@@ -47,9 +47,9 @@ mod secret;
 mod settings;
 
 pub use control_plane::{
-    AlreadyObserved, ControlPlane, HttpTransport, Offered, Placed, PollError, PollEvent,
-    PollReport, Poller, PollerOptions, Received, ReceivedBody, RequestHead, SetupError, Transport,
-    TransportCause,
+    AlreadyObserved, ControlPlane, HttpTransport, MAX_IN_FLIGHT, Offered, Placed, PollError,
+    PollEvent, PollReport, Poller, PollerOptions, Received, ReceivedBody, RequestHead, SetupError,
+    Transport, TransportCause,
 };
 pub use endpoint::{Endpoint, EndpointFault};
 pub use moorline_model as model;

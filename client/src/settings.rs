@@ -11,6 +11,7 @@ use crate::secret::{ApiKey, TunnelId};
 
 /// All that one client needs to know. Immutable once the client exists.
 #[derive(Clone)]
+#[non_exhaustive]
 pub struct Settings {
     /// The one service that requests go to.
     pub endpoint: Endpoint,

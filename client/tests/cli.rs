@@ -146,7 +146,7 @@ fn what_is_wrong_is_said_in_one_line_with_status_2() {
         ),
         (
             poll_args(&["--poll-timeout", "5"]),
-            "--poll-timeout <D>: expected a duration up to 1h",
+            "--poll-timeout <D>: expected a duration from 1ms to 1h",
         ),
         (
             poll_args(&["--backoff-min", "0s"]),
@@ -196,6 +196,10 @@ fn secrets_are_read_from_where_they_are_and_never_repeated() {
     std::fs::write(&empty, "\n").unwrap();
     for (source, expected) in [
         ("env:NO_SUCH_KEY", "the API key is missing: set NO_SUCH_KEY"),
+        (
+            "env:sk-live-secret",
+            "expected env:NAME or file:PATH, not the key itself",
+        ),
         ("env:", "expected env:NAME or file:PATH, not the key itself"),
         (
             "sk-live-secret",
@@ -239,6 +243,94 @@ fn secrets_are_read_from_where_they_are_and_never_repeated() {
 }
 
 #[test]
+fn the_environment_is_read_and_named_in_errors() {
+    let with = |variables: &[(&str, &str)], more: &[&str]| {
+        let mut command = moorline(&[&["poll"], more].concat());
+        let output = command.envs(variables.iter().copied()).output().unwrap();
+        assert_eq!(output.status.code(), Some(2));
+        text(&output.stderr)
+    };
+    let url = ("CONTROL_PLANE_BASE_URL", "https://tunnels.example.com");
+    let id = ("CONTROL_PLANE_TUNNEL_ID", "t");
+    for (variables, expected) in [
+        (
+            vec![("CONTROL_PLANE_BASE_URL", "http://tunnels.example.com")],
+            "CONTROL_PLANE_BASE_URL: the endpoint must begin with https://",
+        ),
+        // Empty is as good as unset.
+        (
+            vec![("CONTROL_PLANE_BASE_URL", "")],
+            "the endpoint is missing",
+        ),
+        (vec![url], "the tunnel id is missing"),
+        (
+            vec![url, ("CONTROL_PLANE_TUNNEL_ID", "a/b")],
+            "CONTROL_PLANE_TUNNEL_ID: the tunnel id must hold",
+        ),
+        (vec![url, id], "set CONTROL_PLANE_API_KEY"),
+        (
+            vec![url, id, ("CONTROL_PLANE_API_KEY", "a b")],
+            "the API key must hold visible ASCII",
+        ),
+        (
+            vec![
+                url,
+                id,
+                ("CONTROL_PLANE_API_KEY", "k"),
+                ("CONTROL_PLANE_POLL_TIMEOUT", "0s"),
+            ],
+            "CONTROL_PLANE_POLL_TIMEOUT: expected a duration from 1ms to 1h",
+        ),
+        (
+            vec![
+                url,
+                id,
+                ("CONTROL_PLANE_API_KEY", "k"),
+                ("CONTROL_PLANE_HTTP_PROXY", "proxy:1"),
+            ],
+            "CONTROL_PLANE_HTTP_PROXY: expected a URL",
+        ),
+        (
+            vec![
+                url,
+                id,
+                ("CONTROL_PLANE_API_KEY", "k"),
+                ("CA_BUNDLE", "/no/such/bundle"),
+            ],
+            "the CA bundle cannot be read from /no/such/bundle",
+        ),
+    ] {
+        let err = with(&variables, &[]);
+        assert!(err.contains(expected), "{variables:?}: {err}");
+        assert_eq!(err.lines().count(), 1, "{err}");
+    }
+    // A flag beats the environment.
+    let err = with(&[url, id], &["--endpoint", "http://tunnels.example.com"]);
+    assert!(
+        err.contains("--endpoint: ") && err.contains("--allow-insecure-endpoint"),
+        "{err}"
+    );
+}
+
+#[test]
+fn no_value_of_a_configuration_file_is_repeated() {
+    let path = format!("{}/secret-in-file.toml", env!("CARGO_TARGET_TMPDIR"));
+    for text_ in [
+        "[control_plane]\napi_key = 987654321\n",
+        "[control_plane]\nextra_headers = 987654321\n",
+        "[control_plane.extra_headers]\nx-key = 987654321\n",
+        "[control_plane]\napi_key = \"987654321\n",
+        "[control_plane]\napi_key = '987654321'\nendpoint='https://e.example'\ntunnel_id='t'\n",
+        "987654321\n",
+    ] {
+        std::fs::write(&path, text_).unwrap();
+        let (status, _, err) = run(&["poll", "--config", &path]);
+        assert_eq!((status, err.lines().count()), (2, 1), "{text_}: {err}");
+        assert!(!err.contains("987654321"), "{err}");
+    }
+}
+
+#[test]
 fn a_configuration_file_is_read_and_its_faults_are_named_by_line() {
     let file = |name: &str, text: &str| {
         let path = format!("{}/{name}.toml", env!("CARGO_TARGET_TMPDIR"));
@@ -265,23 +357,23 @@ fn a_configuration_file_is_read_and_its_faults_are_named_by_line() {
         (
             "twice",
             "[control_plane]\nendpoint = 'x'\nendpoint = 'y'\n",
-            "line 3: duplicate key",
+            "line 3: this key was given before",
         ),
         (
             "kind",
             "[control_plane]\nendpoint = 7\n",
-            "line 2: invalid type",
+            "line 2: expected a string",
         ),
         (
             "duration",
             "[control_plane]\n\npoll_timeout = '5'\n",
-            "line 3: expected a duration up to 1h",
+            "line 3: expected a duration from 1ms to 1h",
         ),
         ("broken", "[control_plane\n", "line 1: "),
         (
             "endpoint",
             "[control_plane]\nendpoint = 'http://tunnels.example.com'\n",
-            "--endpoint: the endpoint must begin with https://",
+            "endpoint: the endpoint must begin with https://",
         ),
         (
             "header",
@@ -354,22 +446,17 @@ async fn poll_prints_a_line_an_attempt_and_ends_after_n() {
         .map(|line| line.split_whitespace().collect())
         .collect();
     assert_eq!(lines.len(), 5, "a heading and four attempts: {out}");
-    let columns = |line: &[&str]| line[..12].join(" ");
+    let columns = |line: &[&str]| line[..11].join(" ");
+    assert_eq!(lines[1].last(), Some(&"42"), "the revision comes last");
     assert_eq!(
         columns(&lines[1]),
-        "1 1 0>1 - #1 409 correction installed 42 1 0 T"
+        "1 1 0>1 - #1 409 correction installed 1 0 T"
     );
-    assert_eq!(
-        columns(&lines[2]),
-        "2 2 1>2 #1 - ok success success - 0 0 T"
-    );
-    assert_eq!(
-        columns(&lines[3]),
-        "3 3 2>3 #1 - ok success success - 0 0 T"
-    );
+    assert_eq!(columns(&lines[2]), "2 2 1>2 #1 - 204 success success 0 0 T");
+    assert_eq!(columns(&lines[3]), "3 3 2>3 #1 - 200 success success 0 0 T");
     assert_eq!(
         columns(&lines[4]),
-        "4 4 3>4 #1 - 503 failure failure_counted - 0 1 T"
+        "4 4 3>4 #1 - 503 failure failure_counted 0 1 T"
     );
     assert_eq!(
         err,
@@ -421,7 +508,7 @@ async fn poll_prints_json_events_for_machines() {
         "\"destination_failure\"",
     ];
     assert_eq!(member("outcome"), outcomes);
-    assert_eq!(member("status"), ["409", "null", "null", "503"]);
+    assert_eq!(member("status"), ["409", "204", "200", "503"]);
     assert_eq!(member("watermark"), ["42", "42", "42", "42"]);
     assert_eq!(member("commands"), ["0", "0", "1", "0"]);
     assert!(!out.contains("cli-route-token-99"));
@@ -464,6 +551,70 @@ async fn a_signal_ends_polling_with_status_0() {
         );
         drop(held);
     }
+}
+
+/// A reader that stops reading must not keep the program from ending.
+#[cfg(unix)]
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_signal_ends_polling_even_when_nobody_reads_its_lines() {
+    let mut service = ScriptedService::start().unwrap();
+    let endpoint = service.endpoint();
+    let mut args = vec!["poll", "--endpoint", &endpoint, "--tunnel-id", "t"];
+    args.extend([
+        "--api-key",
+        "env:API_KEY",
+        "--backoff-min",
+        "1ms",
+        "--backoff-max",
+        "1ms",
+    ]);
+    let mut child = moorline(&args)
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    // Far more lines than the pipe holds, and fewer than may wait.
+    for _ in 0..2_000 {
+        service
+            .next_request()
+            .await
+            .unwrap()
+            .answer(Answer::status(500))
+            .await;
+    }
+    let killed = Command::new("kill")
+        .args(["-TERM", &child.id().to_string()])
+        .status();
+    assert!(killed.unwrap().success());
+    // The pipe stays open and unread until the program has ended by itself.
+    for _ in 0..600 {
+        if let Some(status) = child.try_wait().unwrap() {
+            assert_eq!(status.code(), Some(1));
+            return;
+        }
+        tokio::time::sleep(Duration::from_millis(100)).await;
+    }
+    child.kill().unwrap();
+    panic!("the program did not end");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn commands_that_cannot_be_read_are_not_passed_over_in_silence() {
+    let body = r#"{"commands":[{"request_id":"r"},7]}"#;
+    let args = ["--max-polls", "1", "--events", "json"];
+    let (status, out, err) = play(&args, vec![Answer::json(200, body)]).await;
+    assert_eq!(status, 0);
+    assert!(out.contains(r#""commands":0,"dropped":2"#), "{out}");
+    assert!(
+        err.contains("commands dropped: they could not be read"),
+        "{err}"
+    );
+    assert!(
+        err.ends_with(
+            "1 polls ended, 1 succeeded; 0 commands discarded, 2 more could not be read\n"
+        ),
+        "{err}"
+    );
 }
 
 #[test]

@@ -446,6 +446,37 @@ async fn stops_by_itself_after_the_greatest_number_of_polls_in_all() {
     }
 }
 
+/// The count is exact however the polls in flight race for the last one.
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn the_greatest_number_of_polls_is_never_exceeded() {
+    for round in 0..1_000 {
+        let memory = Memory::new((0..40).map(|_| empty()));
+        let options = PollerOptions {
+            in_flight: count(8),
+            max_polls: Some(20),
+            queue: 200,
+            ..PollerOptions::default()
+        };
+        let mut poller = Poller::spawn(&memory.client(), options);
+        poller.finished().await;
+        assert_eq!(memory.requests(), 20, "round {round}");
+    }
+}
+
+/// An observer that panics costs neither commands nor the loop.
+#[tokio::test(start_paused = true)]
+async fn a_panic_of_the_observer_ends_with_the_observer() {
+    let memory = Memory::new([commands(0..1), status(500), commands(1..2)]);
+    let client = memory.client();
+    client
+        .observe(|event| assert_eq!(event.commands, 99, "a panic on purpose"))
+        .unwrap();
+    let mut poller = Poller::spawn(&client, PollerOptions::default());
+    assert_eq!(poller.next_command().await.unwrap().request_id, "0");
+    assert_eq!(poller.next_command().await.unwrap().request_id, "1");
+    poller.stop().await;
+}
+
 /// spec-test: LOOP-21, LOOP-22, LOOP-23
 #[tokio::test(start_paused = true)]
 async fn asks_for_shorter_waits_where_long_polls_are_cut() {

@@ -1,6 +1,7 @@
 //! What is never shown. Every log line is captured at the level trace, the HTTP libraries' own
-//! included, while the client meets every kind of answer; then each line, each error and each event
-//! is searched for everything that must not be there.
+//! included, while the client meets every kind of answer. Our own lines, errors, events and whatever
+//! else can be printed are searched for everything that must not be there; the libraries' lines, which
+//! do name hosts and which the program filters out, are searched for the key and the tokens.
 //!
 //! One test alone in its process, because it owns the process's logger.
 #![allow(
@@ -23,6 +24,7 @@ use moorline::cli::own_targets;
 use moorline::{ControlPlane, PollReport};
 use moorline_fixtures::answer::{Answer, CutBy, TransportFault};
 use moorline_fixtures::scripted::ScriptedService;
+use support::tls::TlsServer;
 use support::{Flight, KEY, TUNNEL, settings};
 use tracing::level_filters::LevelFilter;
 use tracing_subscriber::Layer;
@@ -151,6 +153,37 @@ fn print(report: &PollReport, client: &ControlPlane, out: &mut String) {
     writeln!(out, "{}", serde_json::to_string(&report.event).unwrap()).unwrap();
 }
 
+/// One correction and one poll that carries its token, over TLS and HTTP/2.
+async fn over_http_2(shown: &mut String) {
+    let server = TlsServer::start("h2").await;
+    let client = ControlPlane::connect(server.trusted_settings()).unwrap();
+    let serve = tokio::spawn(async move {
+        let mut connection = h2::server::handshake(server.accept().await.unwrap())
+            .await
+            .unwrap();
+        while let Some(Ok((_, mut respond))) = connection.accept().await {
+            let body =
+                r#"{"error":{"code":"wrong_cluster","policy_revision":1,"x":"server-text-55d1"}}"#;
+            let head = http::Response::builder()
+                .status(409)
+                .header("x-tunnel-shard-token", TOKEN)
+                .header("x-note", SERVER_TEXT);
+            let mut stream = respond
+                .send_response(head.body(()).unwrap(), false)
+                .unwrap();
+            stream
+                .send_data(bytes::Bytes::from_static(body.as_bytes()), true)
+                .unwrap();
+        }
+    });
+    for verdict in ["installed", "restored"] {
+        let report = Flight::begin(&client).end().await;
+        assert_eq!(report.verdict.name(), verdict);
+        print(&report, &client, shown);
+    }
+    serve.abort();
+}
+
 /// spec-test: PRIV-1, PRIV-2, PRIV-3, PRIV-4, PRIV-5, PRIV-6, PRIV-7, LOOP-14
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn nothing_that_is_shown_holds_a_secret_a_host_or_server_text() {
@@ -170,6 +203,7 @@ async fn nothing_that_is_shown_holds_a_secret_a_host_or_server_text() {
         let (_, report) = tokio::join!(exchange.answer(answer), flight.end());
         print(&report, &client, &mut shown);
     }
+    over_http_2(&mut shown).await;
     // Dropped, refused, unresolvable, and cancelled.
     let flight = Flight::begin(&client);
     drop(service.next_request().await.unwrap());
@@ -192,6 +226,7 @@ async fn nothing_that_is_shown_holds_a_secret_a_host_or_server_text() {
         "127.0.0.1",
         &port,
         "host-name-77e2",
+        "localhost",
         "http://",
         "https://",
         "/v1/tunnels",

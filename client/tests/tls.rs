@@ -18,78 +18,16 @@ use http::{Request, Response};
 use moorline::model::placement::Verdict;
 use moorline::model::poll::{Interruption, PollFault};
 use moorline::model::wire::CorrectionFault;
-use moorline::{ControlPlane, PollReport, ProxyChoice, Settings, SetupError};
+use moorline::{ControlPlane, PollReport, ProxyChoice, SetupError};
+use support::tls::{NAME, TlsServer};
 use support::{Flight, KEY, settings};
 use tokio::io::{AsyncReadExt, AsyncWriteExt, copy_bidirectional};
 use tokio::net::{TcpListener, TcpStream};
-use tokio_rustls::TlsAcceptor;
-use tokio_rustls::rustls::pki_types::PrivateKeyDer;
-use tokio_rustls::rustls::{ServerConfig, crypto::ring};
-use tokio_rustls::server::TlsStream;
-
-const NAME: &str = "tunnels.test";
-
-/// A server with a certificate of its own making, for `localhost` and `tunnels.test`.
-struct TlsServer {
-    listener: TcpListener,
-    acceptor: TlsAcceptor,
-    ca_bundle: Vec<u8>,
-}
-
-impl TlsServer {
-    async fn start(protocol: &str) -> Self {
-        let names = ["localhost".to_owned(), NAME.to_owned()];
-        let made = rcgen::generate_simple_self_signed(names).unwrap();
-        let key = PrivateKeyDer::try_from(made.signing_key.serialize_der()).unwrap();
-        let mut config = ServerConfig::builder_with_provider(Arc::new(ring::default_provider()))
-            .with_safe_default_protocol_versions()
-            .unwrap()
-            .with_no_client_auth()
-            .with_single_cert(vec![made.cert.der().clone()], key)
-            .unwrap();
-        config.alpn_protocols = vec![protocol.as_bytes().to_vec()];
-        Self {
-            listener: TcpListener::bind("127.0.0.1:0").await.unwrap(),
-            acceptor: TlsAcceptor::from(Arc::new(config)),
-            ca_bundle: made.cert.pem().into_bytes(),
-        }
-    }
-
-    fn port(&self) -> u16 {
-        self.listener.local_addr().unwrap().port()
-    }
-
-    fn settings(&self) -> Settings {
-        settings(&format!("https://localhost:{}", self.port()))
-    }
-
-    async fn accept(&self) -> std::io::Result<TlsStream<TcpStream>> {
-        let (socket, _) = self.listener.accept().await?;
-        self.acceptor.accept(socket).await
-    }
-
-    /// Answers one HTTP/1.1 request with a 204 and gives its text.
-    async fn answer_once(&self) -> String {
-        let mut stream = self.accept().await.unwrap();
-        let mut request = Vec::new();
-        while !request.ends_with(b"\r\n\r\n") {
-            request.push(stream.read_u8().await.unwrap());
-        }
-        stream
-            .write_all(b"HTTP/1.1 204 No Content\r\nConnection: close\r\n\r\n")
-            .await
-            .unwrap();
-        stream.shutdown().await.unwrap();
-        String::from_utf8(request).unwrap()
-    }
-}
 
 #[tokio::test]
 async fn trusts_a_certificate_that_the_ca_bundle_names() {
     let server = TlsServer::start("http/1.1").await;
-    let mut settings = server.settings();
-    settings.ca_bundle = Some(server.ca_bundle.clone());
-    let client = ControlPlane::connect(settings).unwrap();
+    let client = ControlPlane::connect(server.trusted_settings()).unwrap();
     let (request, report) = tokio::join!(server.answer_once(), Flight::begin(&client).end());
     assert!(request.contains(&format!("authorization: Bearer {KEY}\r\n")));
     assert_eq!(report.verdict, Verdict::Success);
@@ -235,9 +173,7 @@ fn h2_correction(token: &str) -> H2Answer {
 #[tokio::test]
 async fn http_2_is_spoken_and_nothing_is_sent_twice() {
     let server = TlsServer::start("h2").await;
-    let mut settings = server.settings();
-    settings.ca_bundle = Some(server.ca_bundle.clone());
-    let client = ControlPlane::connect(settings).unwrap();
+    let client = ControlPlane::connect(server.trusted_settings()).unwrap();
     let requests = Arc::new(AtomicUsize::new(0));
     let malformed = PollFault::MalformedCorrection(CorrectionFault::HeaderInvalidByte);
     let network = PollFault::NoHead(Interruption::Network);
@@ -255,7 +191,8 @@ async fn http_2_is_spoken_and_nothing_is_sent_twice() {
             Verdict::FailureCounted,
             Some(network),
         ),
-        (H2Answer::GoAway, Verdict::Evicted, Some(network)),
+        // The connection ends with it, as a close or as a break.
+        (H2Answer::GoAway, Verdict::Evicted, None),
         (
             H2Answer::Respond(Response::builder().status(204).body("").unwrap()),
             Verdict::Success,
@@ -282,4 +219,40 @@ async fn http_2_is_spoken_and_nothing_is_sent_twice() {
         assert_eq!(requests.load(SeqCst), index + 1, "one request a poll");
     }
     served.abort();
+}
+
+/// What cuts a long poll closes the connection, in order or not; both are told from a break.
+/// spec-test: LOOP-21
+#[tokio::test]
+async fn a_close_before_any_head_is_recognised_under_encryption_too() {
+    for protocol in ["http/1.1", "h2"] {
+        for in_order in [true, false] {
+            let server = TlsServer::start(protocol).await;
+            let client = ControlPlane::connect(server.trusted_settings()).unwrap();
+            let cut = async {
+                let mut stream = server.accept().await.unwrap();
+                // Some of the request, so that the client is waiting for its answer.
+                let mut buffer = [0; 4096];
+                let mut read = stream.read(&mut buffer).await.unwrap();
+                if protocol == "h2" {
+                    // An empty SETTINGS frame, without which no request is sent.
+                    stream
+                        .write_all(&[0, 0, 0, 4, 0, 0, 0, 0, 0])
+                        .await
+                        .unwrap();
+                    read = stream.read(&mut buffer).await.unwrap();
+                }
+                assert!(read > 0);
+                if in_order {
+                    // The client may be gone already.
+                    let _ = stream.shutdown().await;
+                }
+                drop(stream);
+            };
+            let ((), report) = tokio::join!(cut, Flight::begin(&client).end());
+            let fault = report.reply.unwrap_err().fault();
+            let closed = PollFault::NoHead(Interruption::Closed);
+            assert_eq!(fault, closed, "{protocol}, in order: {in_order}");
+        }
+    }
 }

@@ -21,7 +21,8 @@ use moorline_fixtures::answer::{Answer, CutBy, Framing, TransportFault};
 use moorline_fixtures::scripted::{Exchange, ScriptedService, SilentListener};
 use support::{Flight, LIMIT, assert_is_poll, client, settings, token_of};
 use tokio::io::AsyncWriteExt;
-use tokio::net::TcpListener;
+use tokio::net::{TcpListener, TcpSocket, TcpStream};
+use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 
 fn correction(revision: u64, token: &str) -> Answer {
@@ -205,11 +206,19 @@ async fn of_overlapping_polls_only_the_first_commits() {
 /// spec-test: LOOP-15, CLS-1, PLC-20
 #[tokio::test]
 async fn cancellation_ends_a_poll_at_every_stage_and_commits_nothing() {
-    // A listener whose backlog takes the connection, and that never accepts it.
-    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-    let stuck = client(&format!("http://{}", listener.local_addr().unwrap()));
+    // A listener whose backlog is full, so that the system leaves a connection attempt unanswered.
+    let socket = TcpSocket::new_v4().unwrap();
+    socket.bind("127.0.0.1:0".parse().unwrap()).unwrap();
+    let listener = socket.listen(1).unwrap();
+    let address = listener.local_addr().unwrap();
+    let mut fillers = Vec::new();
+    while let Ok(filler) = timeout(Duration::from_millis(300), TcpStream::connect(address)).await {
+        fillers.push(filler.unwrap());
+        assert!(fillers.len() < 64, "the backlog never fills");
+    }
+    let stuck = client(&format!("http://{address}"));
     let flight = Flight::begin(&stuck);
-    tokio::task::yield_now().await;
+    tokio::time::sleep(Duration::from_millis(50)).await;
     flight.cancel.cancel();
     assert_cancelled(&flight.end().await);
 

@@ -5,6 +5,8 @@ use std::time::Duration;
 use clap::{Args as ClapArgs, Parser, Subcommand, ValueEnum};
 use moorline_model::schedule::MAX_POLL_LIMIT;
 
+use crate::MAX_IN_FLIGHT;
+
 /// A tunnel client that stays moored to its configured endpoint while the service behind it moves.
 ///
 /// Start with `moorline demo`: it needs no configuration and no network.
@@ -17,7 +19,7 @@ use moorline_model::schedule::MAX_POLL_LIMIT;
 )]
 #[command(after_help = "\
 Exit status: 0 done, 1 failed, 2 wrong call or configuration.
-Environment: LOG_LEVEL (error) is one of off, error, warn, info, debug, trace.")]
+Environment: LOG_LEVEL (warn) is one of off, error, warn, info, debug, trace.")]
 pub(super) struct Args {
     #[command(subcommand)]
     pub(super) action: Action,
@@ -50,30 +52,27 @@ pub(super) struct DemoArgs {
 #[command(after_help = "\
 Columns: sequence number, attempt, generation before and after, token sent and
 token offered (the number of its install, `accepted` or `other`), what was got
-(a status; ok: 200 or 204; net, tmo, req: network, timeout, request not sent),
-outcome, verdict, revision, counted corrections and failures, T where a token is
-active now, and the delay before the next poll. Tokens are never printed.
+(a status, or net, tmo, req: network, timeout, request not sent), outcome,
+verdict, counted corrections and failures, T where a token is active now, delay
+before the next poll, and the revision of a correction. Never a token.
+
+The file: TOML with a table [control_plane] and the keys endpoint, tunnel_id,
+api_key, poll_timeout, guardrail, backoff_min, backoff_max, ca_bundle (a path to
+PEM certificates to trust beside the system's), proxy (a URL), and a table
+[control_plane.extra_headers]. CA_BUNDLE and CONTROL_PLANE_HTTP_PROXY in the
+environment say the same as the keys ca_bundle and proxy.
 
 Example:
   API_KEY=... moorline poll --endpoint https://tunnels.example.com \\
       --tunnel-id my-tunnel --api-key env:API_KEY --max-polls 10")]
 pub(super) struct PollArgs {
     /// Where the service is: https://HOST[:PORT][/PATH], or http:// on this machine
-    #[arg(
-        long,
-        value_name = "URL",
-        env = "CONTROL_PLANE_BASE_URL",
-        hide_env_values = true
-    )]
+    /// [env: CONTROL_PLANE_BASE_URL]
+    #[arg(long, value_name = "URL")]
     pub(super) endpoint: Option<String>,
 
-    /// Which tunnel to serve
-    #[arg(
-        long,
-        value_name = "ID",
-        env = "CONTROL_PLANE_TUNNEL_ID",
-        hide_env_values = true
-    )]
+    /// Which tunnel to serve [env: CONTROL_PLANE_TUNNEL_ID]
+    #[arg(long, value_name = "ID")]
     pub(super) tunnel_id: Option<String>,
 
     /// Where the API key is: env:NAME or file:PATH [default: env:CONTROL_PLANE_API_KEY]
@@ -81,11 +80,11 @@ pub(super) struct PollArgs {
     pub(super) api_key: Option<String>,
 
     /// Stop after so many polls in all [default: go on until interrupted]
-    #[arg(long, value_name = "N", value_parser = count)]
+    #[arg(long, value_name = "N", value_parser = count, allow_negative_numbers = true)]
     pub(super) max_polls: Option<u64>,
 
     /// Ask for at most so many commands in one poll, 1 to 25 [default: 25]
-    #[arg(long, value_name = "N", value_parser = limit)]
+    #[arg(long, value_name = "N", value_parser = limit, allow_negative_numbers = true)]
     pub(super) limit: Option<u16>,
 
     /// The shortest delay after a failed poll [default: 200ms]
@@ -97,20 +96,23 @@ pub(super) struct PollArgs {
     pub(super) backoff_max: Option<Duration>,
 
     /// How long the service may hold a poll [default: 30s]
-    #[arg(long, value_name = "D", value_parser = duration, env = "CONTROL_PLANE_POLL_TIMEOUT")]
+    /// [env: CONTROL_PLANE_POLL_TIMEOUT]
+    #[arg(long, value_name = "D", value_parser = positive_duration)]
     pub(super) poll_timeout: Option<Duration>,
 
     /// How much longer than that to wait for an answer [default: 5s]
-    #[arg(
-        long,
-        value_name = "D",
-        value_parser = duration,
-        env = "CONTROL_PLANE_POLL_DEADLINE_GUARDRAIL"
-    )]
+    /// [env: CONTROL_PLANE_POLL_DEADLINE_GUARDRAIL]
+    #[arg(long, value_name = "D", value_parser = duration)]
     pub(super) guardrail: Option<Duration>,
 
     /// How many polls to keep in flight at once, at most 1024
-    #[arg(long, value_name = "K", default_value = "1", value_parser = in_flight)]
+    #[arg(
+        long,
+        value_name = "K",
+        default_value = "1",
+        value_parser = in_flight,
+        allow_negative_numbers = true
+    )]
     pub(super) in_flight: NonZeroUsize,
 
     /// What a line looks like
@@ -146,6 +148,14 @@ pub(super) fn duration(text: &str) -> Result<Duration, String> {
     }
 }
 
+/// The same, but longer than nothing.
+pub(super) fn positive_duration(text: &str) -> Result<Duration, String> {
+    duration(text)
+        .ok()
+        .filter(|duration| !duration.is_zero())
+        .ok_or_else(|| "expected a duration from 1ms to 1h, such as 30s".to_owned())
+}
+
 fn count(text: &str) -> Result<u64, String> {
     text.parse()
         .map_err(|_| "expected a whole number".to_owned())
@@ -161,8 +171,8 @@ fn limit(text: &str) -> Result<u16, String> {
 fn in_flight(text: &str) -> Result<NonZeroUsize, String> {
     text.parse::<NonZeroUsize>()
         .ok()
-        .filter(|count| count.get() <= 1024)
-        .ok_or_else(|| "expected a number from 1 to 1024".to_owned())
+        .filter(|count| count.get() <= MAX_IN_FLIGHT)
+        .ok_or_else(|| format!("expected a number from 1 to {MAX_IN_FLIGHT}"))
 }
 
 #[cfg(test)]

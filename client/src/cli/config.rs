@@ -14,8 +14,8 @@ use serde::{Deserialize, Deserializer};
 use url::Url;
 
 use super::Failure;
-use super::args::{PollArgs, duration};
-use crate::{ApiKey, Endpoint, ProxyChoice, Settings, TunnelId};
+use super::args::{PollArgs, duration, positive_duration};
+use crate::{ApiKey, Endpoint, EndpointFault, ProxyChoice, Settings, TunnelId};
 
 /// The largest file that is read, in bytes: configuration, key or CA bundle.
 const MAX_FILE_BYTES: u64 = 4 * 1024 * 1024;
@@ -34,7 +34,7 @@ struct ControlPlaneTable {
     endpoint: Option<String>,
     tunnel_id: Option<String>,
     api_key: Option<String>,
-    #[serde(default, deserialize_with = "file_duration")]
+    #[serde(default, deserialize_with = "file_positive_duration")]
     poll_timeout: Option<Duration>,
     #[serde(default, deserialize_with = "file_duration")]
     guardrail: Option<Duration>,
@@ -59,11 +59,15 @@ pub(super) fn settings(args: &PollArgs) -> Result<Settings, Failure> {
         tunnel(args, file.tunnel_id)?,
         api_key(args.api_key.clone().or(file.api_key))?,
     );
+    let wait = duration_from("CONTROL_PLANE_POLL_TIMEOUT", positive_duration)?;
+    let guardrail = duration_from("CONTROL_PLANE_POLL_DEADLINE_GUARDRAIL", duration)?;
     settings.long_poll = LongPoll::new(
         args.poll_timeout
+            .or(wait)
             .or(file.poll_timeout)
             .unwrap_or(LongPoll::DEFAULT.wait()),
         args.guardrail
+            .or(guardrail)
             .or(file.guardrail)
             .unwrap_or(LongPoll::DEFAULT.guardrail()),
     );
@@ -75,21 +79,41 @@ pub(super) fn settings(args: &PollArgs) -> Result<Settings, Failure> {
             .or(file.backoff_max)
             .unwrap_or(Backoff::DEFAULT.max()),
     )
-    .map_err(|fault| Failure::Usage(format!("--backoff-min, --backoff-max: {fault}")))?;
+    .map_err(|fault| Failure::Usage(format!("backoff-min and backoff-max: {fault}")))?;
     settings.extra_headers = extra_headers(file.extra_headers)?;
-    settings.ca_bundle = match environment("CA_BUNDLE").or(file.ca_bundle) {
-        Some(path) => Some(read_file("the CA bundle", Path::new(&path))?),
-        None => None,
-    };
-    settings.proxy = match environment("CONTROL_PLANE_HTTP_PROXY").or(file.proxy) {
-        Some(url) => ProxyChoice::Explicit(proxy(&url)?),
-        None => ProxyChoice::Environment,
-    };
+    if let Some(Given { text, .. }) = pick(None, "CA_BUNDLE", file.ca_bundle, "ca_bundle") {
+        settings.ca_bundle = Some(read_file("the CA bundle", Path::new(&text))?);
+    }
+    if let Some(given) = pick(None, "CONTROL_PLANE_HTTP_PROXY", file.proxy, "proxy") {
+        settings.proxy = ProxyChoice::Explicit(proxy(&given)?);
+    }
     Ok(settings)
 }
 
+/// A setting as text, and who gave it.
+struct Given {
+    text: String,
+    by: &'static str,
+}
+
+/// Flag before environment before file.
+fn pick(
+    flag: Option<(&String, &'static str)>,
+    variable: &'static str,
+    from_file: Option<String>,
+    key: &'static str,
+) -> Option<Given> {
+    flag.map(|(text, by)| Given {
+        text: text.clone(),
+        by,
+    })
+    .or_else(|| environment(variable).map(|text| Given { text, by: variable }))
+    .or_else(|| from_file.map(|text| Given { text, by: key }))
+}
+
 fn endpoint(args: &PollArgs, from_file: Option<String>) -> Result<Endpoint, Failure> {
-    let text = args.endpoint.clone().or(from_file).ok_or_else(|| {
+    let flag = args.endpoint.as_ref().map(|text| (text, "--endpoint"));
+    let given = pick(flag, "CONTROL_PLANE_BASE_URL", from_file, "endpoint").ok_or_else(|| {
         missing(
             "the endpoint",
             "--endpoint URL",
@@ -98,15 +122,22 @@ fn endpoint(args: &PollArgs, from_file: Option<String>) -> Result<Endpoint, Fail
         )
     })?;
     let parsed = if args.allow_insecure_endpoint {
-        Endpoint::parse_allowing_plain_http(&text)
+        Endpoint::parse_allowing_plain_http(&given.text)
     } else {
-        Endpoint::parse(&text)
+        Endpoint::parse(&given.text)
     };
-    parsed.map_err(|fault| Failure::Usage(format!("--endpoint: {fault}")))
+    parsed.map_err(|fault| {
+        let how = match fault {
+            EndpointFault::PlainHttp => " (--allow-insecure-endpoint)",
+            _ => "",
+        };
+        Failure::Usage(format!("{}: {fault}{how}", given.by))
+    })
 }
 
 fn tunnel(args: &PollArgs, from_file: Option<String>) -> Result<TunnelId, Failure> {
-    let id = args.tunnel_id.clone().or(from_file).ok_or_else(|| {
+    let flag = args.tunnel_id.as_ref().map(|text| (text, "--tunnel-id"));
+    let given = pick(flag, "CONTROL_PLANE_TUNNEL_ID", from_file, "tunnel_id").ok_or_else(|| {
         missing(
             "the tunnel id",
             "--tunnel-id ID",
@@ -114,7 +145,7 @@ fn tunnel(args: &PollArgs, from_file: Option<String>) -> Result<TunnelId, Failur
             "tunnel_id",
         )
     })?;
-    TunnelId::new(&id).map_err(|fault| Failure::Usage(format!("--tunnel-id: {fault}")))
+    TunnelId::new(&given.text).map_err(|fault| Failure::Usage(format!("{}: {fault}", given.by)))
 }
 
 fn missing(what: &str, flag: &str, variable: &str, key: &str) -> Failure {
@@ -123,11 +154,20 @@ fn missing(what: &str, flag: &str, variable: &str, key: &str) -> Failure {
     ))
 }
 
+fn duration_from(
+    variable: &str,
+    read: impl Fn(&str) -> Result<Duration, String>,
+) -> Result<Option<Duration>, Failure> {
+    environment(variable)
+        .map(|text| read(&text).map_err(|fault| Failure::Usage(format!("{variable}: {fault}"))))
+        .transpose()
+}
+
 /// Reads a key from `env:NAME` or `file:PATH`.
 fn api_key(source: Option<String>) -> Result<ApiKey, Failure> {
     let source = source.as_deref().unwrap_or("env:CONTROL_PLANE_API_KEY");
     let key = match source.split_once(':') {
-        Some(("env", name)) if !name.is_empty() => environment(name).ok_or_else(|| {
+        Some(("env", name)) if is_variable(name) => environment(name).ok_or_else(|| {
             Failure::Usage(format!(
                 "the API key is missing: set {name}, or give --api-key env:NAME or file:PATH"
             ))
@@ -135,27 +175,35 @@ fn api_key(source: Option<String>) -> Result<ApiKey, Failure> {
         Some(("file", path)) if !path.is_empty() => {
             let bytes = read_file("the API key", Path::new(path))?;
             String::from_utf8(bytes)
-                .map_err(|_| Failure::Usage(format!("--api-key: {path} must hold text")))?
+                .map_err(|_| Failure::Usage(format!("the API key: {path} must hold text")))?
         }
         // Not repeated: it may be the key itself.
         _ => {
             return Err(Failure::Usage(
-                "--api-key: expected env:NAME or file:PATH, not the key itself".to_owned(),
+                "the API key: expected env:NAME or file:PATH, not the key itself".to_owned(),
             ));
         }
     };
-    ApiKey::new(key.trim()).map_err(|fault| Failure::Usage(format!("--api-key: {fault}")))
+    ApiKey::new(key.trim()).map_err(|fault| Failure::Usage(fault.to_string()))
 }
 
-fn proxy(text: &str) -> Result<Url, Failure> {
-    Url::parse(text)
+/// Whether this looks like the name of a variable, and not like a key in the wrong place.
+fn is_variable(name: &str) -> bool {
+    !name.is_empty()
+        && name
+            .bytes()
+            .all(|byte| byte == b'_' || byte.is_ascii_uppercase() || byte.is_ascii_digit())
+}
+
+fn proxy(given: &Given) -> Result<Url, Failure> {
+    Url::parse(&given.text)
         .ok()
         .filter(|url| matches!(url.scheme(), "http" | "https") && url.has_host())
         .ok_or_else(|| {
-            Failure::Usage(
-                "CONTROL_PLANE_HTTP_PROXY: expected a URL such as http://proxy.example.com:3128"
-                    .to_owned(),
-            )
+            Failure::Usage(format!(
+                "{}: expected a URL such as http://proxy.example.com:3128",
+                given.by
+            ))
         })
 }
 
@@ -191,15 +239,25 @@ fn read_config(path: &Path) -> Result<ControlPlaneTable, Failure> {
         .map_err(|_| Failure::Usage(format!("{name}: must hold UTF-8 text")))?;
     let file: ConfigFile = toml::from_str(&text).map_err(|error| {
         let line = error.span().map_or(1, |span| line_of(&text, span.start));
-        let message = error
-            .message()
-            .lines()
-            .next()
-            .unwrap_or_default()
-            .to_owned();
-        Failure::Usage(format!("{name}, line {line}: {message}"))
+        Failure::Usage(format!(
+            "{name}, line {line}: {}",
+            toml_fault(error.message())
+        ))
     })?;
     Ok(file.control_plane)
+}
+
+/// What is wrong with a file, without the values in it: one of them may be a secret.
+fn toml_fault(message: &str) -> String {
+    let first = message.lines().next().unwrap_or_default();
+    match first.split_once(", expected ") {
+        // Unknown keys are repeated, with the known ones: a typing error is easier to see so.
+        Some(_) if first.starts_with("unknown field") => first.to_owned(),
+        Some((_, expected)) => format!("expected {expected}"),
+        None if first.starts_with("duplicate key") => "this key was given before".to_owned(),
+        None if first.starts_with("expected a duration") => first.to_owned(),
+        None => "this is not TOML".to_owned(),
+    }
 }
 
 fn line_of(text: &str, offset: usize) -> usize {
@@ -225,6 +283,15 @@ fn read_file(what: &str, path: &Path) -> Result<Vec<u8>, Failure> {
         return Err(fault(&"it is larger than 4 MiB"));
     }
     Ok(bytes)
+}
+
+fn file_positive_duration<'de, D: Deserializer<'de>>(
+    deserializer: D,
+) -> Result<Option<Duration>, D::Error> {
+    let text = String::deserialize(deserializer)?;
+    positive_duration(&text)
+        .map(Some)
+        .map_err(serde::de::Error::custom)
 }
 
 fn file_duration<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Duration>, D::Error> {

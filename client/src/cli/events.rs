@@ -1,53 +1,89 @@
 //! Events as lines: columns for a person, JSON for a program.
 
+use std::future::Future;
 use std::io::{self, Write};
-use std::sync::Mutex;
-use std::sync::PoisonError;
+use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 
 use moorline_model::wire::Revision;
+use tokio::sync::oneshot;
+use tokio_util::sync::CancellationToken;
 
 use super::args::EventForm;
 use crate::{Offered, PollEvent};
 
-/// Writes events to stdout, one line each, flushed at once.
+/// How many lines may wait for a reader of stdout. One that is so far behind is taken for gone.
+const MAX_WAITING_LINES: usize = 10_000;
+
+/// Writes events to stdout, one line each, flushed at once, on a thread of its own: a reader that
+/// stops reading must not hold up the polls.
 pub(super) struct EventLines {
     form: EventForm,
-    out: Mutex<io::Stdout>,
+    lines: SyncSender<String>,
+    reader_gone: CancellationToken,
 }
 
 /// The heading of the columns.
 const HEADING: &str =
-    " seq  try   gen  sent  offered got outcome    verdict            rev c f t next";
+    " seq  try   gen  sent  offered got outcome    verdict           c f t next  rev";
 
 impl EventLines {
-    pub(super) fn new(form: EventForm) -> Self {
-        Self {
+    /// Starts writing. Cancels `reader_gone` when stdout is closed or its reader too far behind. The
+    /// future ends when everything is written, which needs these lines to be dropped first.
+    pub(super) fn start(
+        form: EventForm,
+        reader_gone: &CancellationToken,
+    ) -> io::Result<(Self, impl Future<Output = ()>)> {
+        let (lines, waiting) = sync_channel(MAX_WAITING_LINES);
+        let (written, all_written) = oneshot::channel::<()>();
+        let gone = reader_gone.clone();
+        std::thread::Builder::new()
+            .name("event-lines".to_owned())
+            .spawn(move || {
+                if write_all(&waiting).is_err() {
+                    gone.cancel();
+                }
+                drop(written);
+            })?;
+        let lines = Self {
             form,
-            out: Mutex::new(io::stdout()),
-        }
+            lines,
+            reader_gone: reader_gone.clone(),
+        };
+        // The sender is never used: its end is the news.
+        Ok((lines, async { drop(all_written.await) }))
     }
 
     /// Writes the heading, where the form has one.
-    pub(super) fn heading(&self) -> io::Result<()> {
+    pub(super) fn heading(&self) {
         match self.form {
-            EventForm::Json => Ok(()),
-            EventForm::Text => self.line(HEADING),
+            EventForm::Json => {}
+            EventForm::Text => self.line(HEADING.to_owned()),
         }
     }
 
     /// Writes one event.
-    pub(super) fn event(&self, event: &PollEvent) -> io::Result<()> {
+    pub(super) fn event(&self, event: &PollEvent) {
         match self.form {
-            EventForm::Json => self.line(&serde_json::to_string(event)?),
-            EventForm::Text => self.line(&columns(event)),
+            // Numbers, names and options of these always have a JSON form.
+            EventForm::Json => self.line(serde_json::to_string(event).unwrap_or_default()),
+            EventForm::Text => self.line(columns(event)),
         }
     }
 
-    fn line(&self, text: &str) -> io::Result<()> {
-        let mut out = self.out.lock().unwrap_or_else(PoisonError::into_inner);
-        writeln!(out, "{text}")?;
-        out.flush()
+    fn line(&self, text: String) {
+        if self.lines.try_send(text).is_err() {
+            self.reader_gone.cancel();
+        }
     }
+}
+
+fn write_all(lines: &Receiver<String>) -> io::Result<()> {
+    let mut out = io::stdout();
+    for line in lines {
+        writeln!(out, "{line}")?;
+        out.flush()?;
+    }
+    Ok(())
 }
 
 fn columns(event: &PollEvent) -> String {
@@ -68,13 +104,13 @@ fn columns(event: &PollEvent) -> String {
         .map_or_else(|| "-".to_owned(), |found| Revision::get(found).to_string());
     let token = if event.has_token { "T" } else { "-" };
     format!(
-        "{:>4} {:>4} {:>3}>{:<3} {sent:>3} {offered:>8} {:>3} {outcome:<10} {:<17} {revision:>4} \
-         {} {} {token} {}",
+        "{:>4} {:>4} {:>3}>{:<3} {sent:>3} {offered:>8} {:>3} {outcome:<10} {:<17} {} {} {token} \
+         {:<5} {revision}",
         event.sequence,
         event.attempt,
         event.generation_taken,
         event.generation,
-        http(event),
+        got(event),
         event.verdict,
         event.corrections,
         event.failures,
@@ -83,10 +119,10 @@ fn columns(event: &PollEvent) -> String {
 }
 
 /// The status, or three letters for why there is none.
-fn http(event: &PollEvent) -> String {
+fn got(event: &PollEvent) -> String {
     match (event.status, event.fault) {
         (Some(status), _) => status.to_string(),
-        (None, None) => "ok".to_owned(),
+        (None, None) => "-".to_owned(),
         (None, Some("network_error")) => "net".to_owned(),
         (None, Some("timeout")) => "tmo".to_owned(),
         (None, Some("request_error")) => "req".to_owned(),
@@ -128,6 +164,7 @@ mod tests {
             generation: 999,
             has_token: true,
             commands: 0,
+            dropped: 0,
             next_delay_ms: Some(60_000),
         }
     }
@@ -145,6 +182,7 @@ mod tests {
             ("outcome", "correction"),
             ("verdict", "tokenless_failure"),
             ("next", "60.0s"),
+            ("rev", "1234"),
         ] {
             assert_eq!(
                 HEADING.find(title),
@@ -160,7 +198,7 @@ mod tests {
         assert_eq!(value["verdict"], "tokenless_failure");
         assert_eq!(value["token_offered"], "accepted");
         assert_eq!(value["revision"], 1_234);
-        assert_eq!(value.as_object().unwrap().len(), 17);
+        assert_eq!(value.as_object().unwrap().len(), 18);
         let install = serde_json::to_value(Offered::Install(3)).unwrap();
         assert_eq!(install.to_string(), r#"{"install":3}"#);
     }

@@ -45,12 +45,17 @@ pub fn main() -> ExitCode {
     }
 }
 
-/// Runs `future` on a runtime with two threads and its signals and timers.
+/// Runs `future` on a runtime with two threads, signals and timers. A task that is stuck, for example
+/// in writing to a reader that does not read, does not keep the program from ending.
 fn block_on<F: Future>(future: F) -> Result<F::Output, Failure> {
-    tokio::runtime::Builder::new_multi_thread()
+    let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(2)
         .enable_all()
         .build()
-        .map(|runtime| runtime.block_on(future))
-        .map_err(|_| Failure::Failed("the system gave no threads or timers to run on".to_owned()))
+        .map_err(|_| {
+            Failure::Failed("the system gave no threads or timers to run on".to_owned())
+        })?;
+    let output = runtime.block_on(future);
+    runtime.shutdown_background();
+    Ok(output)
 }

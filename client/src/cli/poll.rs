@@ -1,18 +1,23 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::time::Duration;
 
 use moorline_model::schedule::MAX_POLL_LIMIT;
+use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 use tracing::level_filters::LevelFilter;
 
-use super::args::PollArgs;
+use super::args::{EventForm, PollArgs};
 use super::events::EventLines;
 use super::{Failure, block_on, config, logging, usage};
-use crate::{ControlPlane, Poller, PollerOptions};
+use crate::{ControlPlane, PollEvent, Poller, PollerOptions};
+
+/// How long a reader of stdout may take for the last lines.
+const WRITE_PATIENCE: Duration = Duration::from_secs(5);
 
 /// Polls until interrupted, or as often as asked.
 pub(super) fn run(args: PollArgs) -> Result<(), Failure> {
-    logging::start(LevelFilter::ERROR)?;
+    logging::start(LevelFilter::WARN)?;
     let settings = config::settings(&args)?;
     if !settings.endpoint.is_loopback() {
         usage::warn("commands that arrive are counted and discarded: nobody will answer them");
@@ -27,28 +32,26 @@ pub(super) fn run(args: PollArgs) -> Result<(), Failure> {
     };
     let client =
         ControlPlane::connect(settings).map_err(|error| Failure::Usage(error.to_string()))?;
-    block_on(poll(client, options, EventLines::new(args.events)))?
+    block_on(poll(client, options, args.events))?
 }
 
 async fn poll(
     client: ControlPlane,
     options: PollerOptions,
-    lines: EventLines,
+    form: EventForm,
 ) -> Result<(), Failure> {
-    lines.heading().map_err(|_| no_reader())?;
-    let totals = Arc::new(Totals::default());
+    let interrupted = interrupts()?;
     let reader_gone = CancellationToken::new();
-    let observed = client.observe({
-        let (totals, reader_gone) = (Arc::clone(&totals), reader_gone.clone());
-        move |event| {
-            totals.add(event.fault.is_none(), event.commands);
-            if lines.event(event).is_err() {
-                reader_gone.cancel();
-            }
-        }
+    let (lines, all_written) = EventLines::start(form, &reader_gone)
+        .map_err(|_| Failure::Failed("the system gave no thread to write on".to_owned()))?;
+    lines.heading();
+    let totals = Arc::new(Totals::default());
+    let counted = Arc::clone(&totals);
+    let observed = client.observe(move |event| {
+        counted.add(event);
+        lines.event(event);
     });
     observed.map_err(|error| Failure::Failed(error.to_string()))?;
-    let interrupted = interrupts()?;
     let mut poller = Poller::spawn(&client, options);
     tokio::select! {
         () = take_all(&mut poller) => {}
@@ -56,8 +59,11 @@ async fn poll(
         () = reader_gone.cancelled() => {}
     }
     poller.stop().await;
-    if reader_gone.is_cancelled() {
-        return Err(no_reader());
+    // With the client goes its observer, and with that the lines.
+    drop((poller, client));
+    let in_time = timeout(WRITE_PATIENCE, all_written).await.is_ok();
+    if !in_time || reader_gone.is_cancelled() {
+        return Err(Failure::Failed("stdout takes no more lines".to_owned()));
     }
     usage::note(&totals.summary());
     Ok(())
@@ -97,28 +103,39 @@ fn interrupts() -> Result<impl Future<Output = ()>, Failure> {
     })
 }
 
-fn no_reader() -> Failure {
-    Failure::Failed("stdout was closed".to_owned())
-}
-
 #[derive(Default)]
 struct Totals {
     polls: AtomicU64,
     succeeded: AtomicU64,
     commands: AtomicU64,
+    unreadable: AtomicU64,
 }
 
 impl Totals {
-    fn add(&self, succeeded: bool, commands: usize) {
-        self.polls.fetch_add(1, Relaxed);
-        self.succeeded.fetch_add(u64::from(succeeded), Relaxed);
-        self.commands
-            .fetch_add(u64::try_from(commands).unwrap_or(u64::MAX), Relaxed);
+    fn add(&self, event: &PollEvent) {
+        let count = |total: &AtomicU64, more: usize| {
+            total.fetch_add(u64::try_from(more).unwrap_or(u64::MAX), Relaxed);
+        };
+        count(&self.polls, 1);
+        count(&self.succeeded, usize::from(event.fault.is_none()));
+        count(&self.commands, event.commands);
+        count(&self.unreadable, event.dropped);
     }
 
     fn summary(&self) -> String {
-        let (polls, succeeded) = (self.polls.load(Relaxed), self.succeeded.load(Relaxed));
-        let commands = self.commands.load(Relaxed);
-        format!("{polls} polls ended, {succeeded} succeeded; {commands} commands discarded")
+        let load = |total: &AtomicU64| total.load(Relaxed);
+        let mut text = format!(
+            "{} polls ended, {} succeeded; {} commands discarded",
+            load(&self.polls),
+            load(&self.succeeded),
+            load(&self.commands)
+        );
+        if load(&self.unreadable) > 0 {
+            text.push_str(&format!(
+                ", {} more could not be read",
+                load(&self.unreadable)
+            ));
+        }
+        text
     }
 }

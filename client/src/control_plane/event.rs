@@ -1,5 +1,4 @@
 use moorline_model::placement::{Outcome, Verdict};
-use moorline_model::poll::PollFault;
 use moorline_model::wire::{Revision, ShardToken};
 use serde::{Serialize, Serializer};
 
@@ -8,6 +7,7 @@ use serde::{Serialize, Serializer};
 /// Sequence and attempt numbers are taken under the same lock as the placement step that they
 /// belong to, so that a reader can put overlapping attempts back in order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
 pub struct PollEvent {
     /// Numbers the commits of this client from 1.
     pub sequence: u64,
@@ -22,7 +22,7 @@ pub struct PollEvent {
     /// The class of the outcome: `success`, `correction`, `destination_failure`, `neutral` or
     /// `cancelled`.
     pub outcome: &'static str,
-    /// What kind of fault the caller got; see [`PollFault::category`].
+    /// What kind of fault the caller got; see [`PollFault::category`](moorline_model::poll::PollFault::category).
     pub fault: Option<&'static str>,
     /// The status of a response that was not cut off.
     pub status: Option<u16>,
@@ -45,6 +45,8 @@ pub struct PollEvent {
     pub has_token: bool,
     /// How many commands the poll brought.
     pub commands: usize,
+    /// How many more it brought that could not be read, and that nobody will get.
+    pub dropped: usize,
     /// How long the next poll waits, in milliseconds; `None` after a cancellation.
     pub next_delay_ms: Option<u64>,
 }
@@ -70,14 +72,6 @@ pub(super) fn class(outcome: &Outcome<Revision, ShardToken>) -> &'static str {
         Outcome::Neutral => "neutral",
         Outcome::Success => "success",
     }
-}
-
-/// The parts of an event that a fault decides.
-pub(super) fn fault_parts(fault: Option<PollFault>) -> (Option<&'static str>, Option<u16>) {
-    (
-        fault.map(PollFault::category),
-        fault.and_then(PollFault::status),
-    )
 }
 
 // The signatures are serde's.

@@ -3,6 +3,7 @@
 mod error;
 mod event;
 mod headers;
+mod log;
 mod poll;
 mod poller;
 mod state;
@@ -17,7 +18,7 @@ use moorline_model::placement::Generation;
 use moorline_model::schedule::Readiness;
 use moorline_model::wire::Revision;
 pub use poll::PollReport;
-pub use poller::{Poller, PollerOptions};
+pub use poller::{MAX_IN_FLIGHT, Poller, PollerOptions};
 use state::SharedState;
 pub use transport::{HttpTransport, Received, ReceivedBody, RequestHead, Transport};
 
@@ -42,6 +43,7 @@ type Observer = dyn Fn(&PollEvent) + Send + Sync;
 
 /// What the client knows of its placement at one moment. Holds no token.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Placed {
     /// The greatest committed revision.
     pub watermark: Option<Revision>,
@@ -56,7 +58,8 @@ pub struct Placed {
 }
 
 impl ControlPlane {
-    /// A client over HTTP. Sends nothing yet.
+    /// A client over HTTP. Sends nothing yet. Where the process has no rustls cryptography provider,
+    /// this installs *ring* as its default.
     ///
     /// # Errors
     ///

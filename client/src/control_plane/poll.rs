@@ -1,17 +1,20 @@
 use std::num::NonZeroU16;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use moorline_model::placement::Verdict;
 use moorline_model::poll::{Body, Classified, Exchange, Interruption, PollFault, classify};
-use moorline_model::schedule::Next;
+use moorline_model::schedule::{MAX_POLL_LIMIT, Next};
 use moorline_model::wire::Envelope;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
+use tracing::Instrument;
 
 use super::ControlPlane;
 use super::error::{PollError, TransportCause};
-use super::event::{PollEvent, class, fault_parts};
+use super::event::{PollEvent, class};
 use super::headers::Lines;
+use super::log;
 use super::state::Begun;
 use super::transport::{Received, ReceivedBody, Transport};
 
@@ -32,7 +35,7 @@ pub struct PollReport {
 }
 
 impl<T: Transport> ControlPlane<T> {
-    /// Polls once for at most `limit` commands: one HTTP attempt.
+    /// Polls once for at most `limit` commands (more than 25 count as 25): one HTTP attempt.
     ///
     /// # Cancellation
     ///
@@ -44,12 +47,19 @@ impl<T: Transport> ControlPlane<T> {
             return PollReport::cancelled_before_start();
         }
         let begun = self.inner.state.begin();
-        let mut dropped = LogIfDropped {
-            attempt: begun.number,
-            ended: false,
-        };
+        let span = log::span(begun.number);
+        self.attempt(begun, limit, cancel).instrument(span).await
+    }
+
+    async fn attempt(
+        &self,
+        begun: Begun,
+        limit: NonZeroU16,
+        cancel: &CancellationToken,
+    ) -> PollReport {
+        let mut dropped = log::IfDropped::new(begun.number);
         let (received, cancelled) = self.exchange(&begun, limit, cancel).await;
-        dropped.ended = true;
+        dropped.ended();
         self.finish(begun, received, cancelled)
     }
 
@@ -64,7 +74,8 @@ impl<T: Transport> ControlPlane<T> {
     ) -> (Received, bool) {
         let wait_ms = begun.long_poll.wait_ms();
         let token = begun.attempt.token();
-        let Some(request) = self.inner.requests.make(limit.get(), wait_ms, token) else {
+        let limit = limit.get().min(MAX_POLL_LIMIT);
+        let Some(request) = self.inner.requests.make(limit, wait_ms, token) else {
             return (
                 Received::NotSent(TransportCause::new("the token fits no header")),
                 false,
@@ -87,6 +98,7 @@ impl<T: Transport> ControlPlane<T> {
     /// the reply whatever became of the commit.
     // spec: PLC-6
     fn finish(&self, begun: Begun, received: Received, cancelled: bool) -> PollReport {
+        let head_status = received.status();
         let (classified, cause) = classify_received(received, cancelled);
         let Classified {
             outcome,
@@ -102,7 +114,6 @@ impl<T: Transport> ControlPlane<T> {
             .inner
             .state
             .commit(begun.attempt, taken, outcome, result, retry_after);
-        let (fault_name, status) = fault_parts(fault);
         let event = PollEvent {
             sequence: done.sequence,
             attempt: begun.number,
@@ -110,8 +121,8 @@ impl<T: Transport> ControlPlane<T> {
             token_sent: begun.token_sent,
             token_offered: done.offered,
             outcome: class,
-            fault: fault_name,
-            status,
+            fault: fault.map(PollFault::category),
+            status: fault.map_or(head_status, PollFault::status),
             revision: match fault {
                 Some(PollFault::Correction { revision }) => Some(revision),
                 _ => None,
@@ -123,17 +134,28 @@ impl<T: Transport> ControlPlane<T> {
             generation: done.placed.generation.get(),
             has_token: done.placed.has_token,
             commands: reply.as_ref().map_or(0, |envelope| envelope.commands.len()),
+            dropped: reply.as_ref().map_or(0, |envelope| envelope.dropped),
             next_delay_ms: delay_ms(done.next),
         };
-        log(&event, fault);
-        if let Some(observer) = self.inner.observer.get() {
-            observer(&event);
-        }
+        log::ended(&event, fault);
+        self.tell_observer(&event);
         PollReport {
             reply: reply.map_err(|fault| PollError::new(fault, cause)),
             verdict: done.verdict,
             next: done.next,
             event: Some(event),
+        }
+    }
+}
+
+impl<T> ControlPlane<T> {
+    /// A panic of the observer ends here: it must cost the caller neither its reply nor its loop.
+    fn tell_observer(&self, event: &PollEvent) {
+        let Some(observer) = self.inner.observer.get() else {
+            return;
+        };
+        if catch_unwind(AssertUnwindSafe(|| observer(event))).is_err() {
+            tracing::error!("the observer of polls panicked");
         }
     }
 }
@@ -174,6 +196,15 @@ fn classify_received(received: Received, cancelled: bool) -> (Classified, Option
     }
 }
 
+impl Received {
+    fn status(&self) -> Option<u16> {
+        match self {
+            Self::Head { status, .. } => Some(*status),
+            Self::NoHead(..) | Self::NotSent(_) => None,
+        }
+    }
+}
+
 impl ReceivedBody {
     fn as_body(&self) -> Body<'_> {
         match self {
@@ -197,56 +228,5 @@ fn delay_ms(next: Next) -> Option<u64> {
         Next::After(delay) => Some(u64::try_from(delay.as_millis()).unwrap_or(u64::MAX)),
         Next::AtOnce => Some(0),
         Next::Never => None,
-    }
-}
-
-/// One log line an attempt, by verdict. What went well is a matter for debugging; what an operator
-/// may want to act on is a warning.
-// spec: PRIV-1, LOOP-14
-fn log(event: &PollEvent, fault: Option<PollFault>) {
-    macro_rules! emit {
-        ($level:ident) => {
-            tracing::$level!(
-                sequence = event.sequence,
-                attempt = event.attempt,
-                verdict = event.verdict.name(),
-                fault = event.fault,
-                status = event.status,
-                revision = event.revision.map(|revision| revision.get()),
-                corrections = event.corrections,
-                failures = event.failures,
-                generation = event.generation,
-                has_token = event.has_token,
-                commands = event.commands,
-                next_delay_ms = event.next_delay_ms,
-                "poll ended"
-            )
-        };
-    }
-    match fault {
-        None | Some(PollFault::Cancelled) => emit!(debug),
-        Some(PollFault::Correction { .. }) => emit!(info),
-        Some(_) => emit!(warn),
-    }
-    if fault.is_some_and(PollFault::refuses_credentials) {
-        tracing::error!("the service refuses the credentials: check the API key and the tunnel id");
-    }
-}
-
-/// Leaves a trace of a poll whose future was dropped, which ends without a report.
-struct LogIfDropped {
-    attempt: u64,
-    ended: bool,
-}
-
-impl Drop for LogIfDropped {
-    fn drop(&mut self) {
-        if !self.ended {
-            tracing::debug!(
-                attempt = self.attempt,
-                verdict = "cancelled",
-                "poll dropped"
-            );
-        }
     }
 }

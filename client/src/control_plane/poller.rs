@@ -11,10 +11,13 @@ use tokio_util::sync::CancellationToken;
 use super::ControlPlane;
 use super::transport::{HttpTransport, Transport};
 
+/// The most polls that one poller keeps in flight.
+pub const MAX_IN_FLIGHT: usize = 1024;
+
 /// How a poller polls.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PollerOptions {
-    /// How many polls may be in flight at once. 1.
+    /// How many polls may be in flight at once, at most [`MAX_IN_FLIGHT`]. 1.
     pub in_flight: NonZeroUsize,
     /// How many received commands may wait to be taken. Polls ask for no more than there is room
     /// for (with no room at all, never); more than asked for is taken all the same. 20.
@@ -66,7 +69,7 @@ impl Poller {
         let room = Arc::new(Room::new(options));
         let stop = CancellationToken::new();
         let mut tasks = JoinSet::new();
-        for _ in 0..options.in_flight.get() {
+        for _ in 0..options.in_flight.get().min(MAX_IN_FLIGHT) {
             let worker = Worker {
                 client: client.clone(),
                 room: Arc::clone(&room),
@@ -100,7 +103,12 @@ impl Poller {
 
     /// Waits until polling has ended: stopped, or the greatest number of polls reached.
     pub async fn finished(&mut self) {
-        while self.tasks.join_next().await.is_some() {}
+        while let Some(ended) = self.tasks.join_next().await {
+            if ended.is_err() {
+                // Nothing in a task is meant to panic, and a panic is no reason to lose the others.
+                tracing::error!("a polling task ended in a panic");
+            }
+        }
     }
 
     /// Stops this poller when it is cancelled, from anywhere.
@@ -219,9 +227,6 @@ impl Room {
     }
 
     fn reserve(&self) -> Reserve {
-        if self.exhausted() {
-            return Reserve::Exhausted;
-        }
         let PollerOptions {
             in_flight,
             queue,
@@ -229,6 +234,9 @@ impl Room {
             ..
         } = self.options;
         let mut counts = self.lock();
+        if self.is_used_up(&counts) {
+            return Reserve::Exhausted;
+        }
         match poll_limit(queue, counts.queued, counts.reserved, in_flight, limit) {
             Some(limit) => {
                 counts.reserved = counts.reserved.saturating_add(usize::from(limit.get()));
@@ -257,9 +265,13 @@ impl Room {
     }
 
     fn exhausted(&self) -> bool {
+        self.is_used_up(&self.lock())
+    }
+
+    fn is_used_up(&self, counts: &Counts) -> bool {
         self.options
             .max_polls
-            .is_some_and(|most| self.lock().polls >= most)
+            .is_some_and(|most| counts.polls >= most)
     }
 
     fn lock(&self) -> MutexGuard<'_, Counts> {

@@ -94,6 +94,7 @@ impl SharedState {
         let offered = state.place_offer(&outcome);
         let before = state.placement.watermark();
         let verdict = state.placement.commit(attempt, outcome);
+        // The watermark moves with an install and with nothing else.
         let installed = state.placement.watermark() != before;
         if installed {
             state.installs = state.installs.saturating_add(1);
@@ -146,7 +147,7 @@ impl State {
         let Outcome::Correction(correction) = outcome else {
             return None;
         };
-        if self.placement.accepted_token() == Some(&correction.token) {
+        if self.placement.has_accepted(&correction.token) {
             Some(Offered::Accepted)
         } else {
             Some(Offered::Other)

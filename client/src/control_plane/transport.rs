@@ -1,5 +1,7 @@
 use std::error::Error;
+use std::fmt;
 use std::future::Future;
+use std::io;
 use std::time::Duration;
 
 use bytes::{Bytes, BytesMut};
@@ -40,7 +42,6 @@ pub struct RequestHead {
 }
 
 /// What came back.
-#[derive(Debug)]
 pub enum Received {
     /// The request could not be built or sent for a local reason.
     NotSent(TransportCause),
@@ -58,7 +59,6 @@ pub enum Received {
 }
 
 /// What became of a response body.
-#[derive(Debug)]
 pub enum ReceivedBody {
     /// Read to the end of the message.
     Complete(Bytes),
@@ -68,6 +68,29 @@ pub enum ReceivedBody {
     OverLimit,
     /// Not read.
     Unread,
+}
+
+/// Prints the kind alone: headers and body may hold tokens and whatever the service wrote.
+impl fmt::Debug for Received {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::NotSent(_) => "NotSent(..)",
+            Self::NoHead(..) => "NoHead(..)",
+            Self::Head { .. } => "Head { .. }",
+        })
+    }
+}
+
+/// Prints the kind alone.
+impl fmt::Debug for ReceivedBody {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Complete(_) => "Complete(..)",
+            Self::Interrupted(..) => "Interrupted(..)",
+            Self::OverLimit => "OverLimit",
+            Self::Unread => "Unread",
+        })
+    }
 }
 
 /// The one HTTP client, and the only place that builds it.
@@ -221,16 +244,26 @@ async fn read_body(mut response: reqwest::Response, limit: usize) -> ReceivedBod
     }
 }
 
+/// Tells a connection that the other side closed from one that broke: what cuts long polls closes
+/// them. Over TLS or HTTP/2 a close shows as an error of the stream below.
 fn interruption(error: &reqwest::Error) -> Interruption {
     let mut source = error.source();
     while let Some(cause) = source {
         if cause
             .downcast_ref::<hyper::Error>()
             .is_some_and(hyper::Error::is_incomplete_message)
+            || cause.downcast_ref::<io::Error>().is_some_and(is_close)
         {
             return Interruption::Closed;
         }
         source = cause.source();
     }
     Interruption::Network
+}
+
+fn is_close(error: &io::Error) -> bool {
+    matches!(
+        error.kind(),
+        io::ErrorKind::UnexpectedEof | io::ErrorKind::BrokenPipe
+    )
 }

@@ -5,6 +5,8 @@
     reason = "each test binary uses its own part"
 )]
 
+pub mod tls;
+
 use std::num::NonZeroU16;
 use std::time::Duration;
 

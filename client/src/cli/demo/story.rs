@@ -121,7 +121,7 @@ impl Story {
     }
 
     async fn outage(&mut self) -> Result<(), Failure> {
-        self.scene("The whole service is gone. The client waits longer and longer, and stays.")?;
+        self.scene("The whole service is gone. The client waits between attempts, and stays.")?;
         self.service
             .set_outage(Some(Outage::Refused))
             .await
@@ -148,8 +148,12 @@ impl Story {
     }
 
     fn epilogue(&mut self) -> Result<(), Failure> {
+        // The poll in flight was cancelled by the end of the story, and is no part of it.
         while let Ok(event) = self.events.try_recv() {
-            self.show(&event)?;
+            self.attempts += 1;
+            if event.verdict != Verdict::Cancelled {
+                self.show(&event)?;
+            }
         }
         let record = self.service.record();
         let summary = Summary {
@@ -202,6 +206,7 @@ impl Story {
             let Some(event) = self.events.recv().await else {
                 break;
             };
+            self.attempts += 1;
             self.show(&event)?;
             if reached(&event) {
                 return Ok(());
@@ -212,8 +217,7 @@ impl Story {
         )))
     }
 
-    fn show(&mut self, event: &PollEvent) -> Result<(), Failure> {
-        self.attempts += 1;
+    fn show(&self, event: &PollEvent) -> Result<(), Failure> {
         self.timeline
             .attempt(event, self.client.uptime())
             .map_err(|_| closed())

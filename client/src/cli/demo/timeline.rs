@@ -122,10 +122,10 @@ impl Timeline {
 
 fn got(event: &PollEvent) -> String {
     match (event.status, event.fault, event.revision) {
+        (_, None, _) if event.commands > 0 => format!("{} command", event.commands),
+        (_, None, _) => "nothing to do".to_owned(),
         (Some(409), _, Some(revision)) => format!("409, rev {revision}"),
         (Some(status), ..) => status.to_string(),
-        (None, None, _) if event.commands > 0 => format!("{} command", event.commands),
-        (None, None, _) => "nothing to do".to_owned(),
         (None, Some(_), _) => "no answer".to_owned(),
     }
 }

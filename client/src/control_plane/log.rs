@@ -1,0 +1,82 @@
+//! What the logs say of a poll: names and numbers of the model, and nothing that the service wrote.
+
+use moorline_model::poll::PollFault;
+use tracing::Span;
+use tracing::field::Empty;
+
+use super::event::PollEvent;
+
+/// The span of one attempt; its verdict is recorded when it has ended.
+pub(super) fn span(attempt: u64) -> Span {
+    tracing::debug_span!("poll", attempt, verdict = Empty)
+}
+
+/// One line an attempt. What went well is a matter for debugging, what did not is information, and
+/// what somebody has to act on is a warning.
+// spec: PRIV-1, LOOP-14
+pub(super) fn ended(event: &PollEvent, fault: Option<PollFault>) {
+    Span::current().record("verdict", event.verdict.name());
+    macro_rules! emit {
+        ($level:ident) => {
+            tracing::$level!(
+                sequence = event.sequence,
+                attempt = event.attempt,
+                verdict = event.verdict.name(),
+                fault = event.fault,
+                status = event.status,
+                revision = event.revision.map(|revision| revision.get()),
+                corrections = event.corrections,
+                failures = event.failures,
+                generation = event.generation,
+                has_token = event.has_token,
+                commands = event.commands,
+                next_delay_ms = event.next_delay_ms,
+                "poll ended"
+            )
+        };
+    }
+    match fault {
+        None | Some(PollFault::Cancelled) => emit!(debug),
+        Some(_) => emit!(info),
+    }
+    if event.dropped > 0 {
+        tracing::warn!(
+            dropped = event.dropped,
+            "commands dropped: they could not be read"
+        );
+    }
+    if fault.is_some_and(PollFault::refuses_credentials) {
+        tracing::warn!("the service refuses the credentials: check the API key and the tunnel id");
+    }
+}
+
+/// Leaves a trace of a poll whose future was dropped, which ends without a report.
+pub(super) struct IfDropped {
+    attempt: u64,
+    ended: bool,
+}
+
+impl IfDropped {
+    pub(super) fn new(attempt: u64) -> Self {
+        Self {
+            attempt,
+            ended: false,
+        }
+    }
+
+    pub(super) fn ended(&mut self) {
+        self.ended = true;
+    }
+}
+
+impl Drop for IfDropped {
+    fn drop(&mut self) {
+        if !self.ended {
+            tracing::debug!(
+                attempt = self.attempt,
+                verdict = "cancelled",
+                "poll dropped"
+            );
+        }
+    }
+}
