@@ -86,7 +86,7 @@ impl<T: Transport> ControlPlane<T> {
 
     /// Has `observer` told of each attempt once it has ended, in no particular order: events carry
     /// their sequence number. It is called on the task that polls, with no lock held, so it must not
-    /// block for long.
+    /// block: a runtime whose thread is blocked may stop driving timers and sockets.
     ///
     /// # Errors
     ///
