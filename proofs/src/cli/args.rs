@@ -1,0 +1,103 @@
+use clap::{Parser, Subcommand, ValueEnum};
+
+/// Shows that the placement of moorline-model is right, and shows how.
+///
+/// Start with `check`. Each property that it lists can be seen at work with `trace NAME`, and the
+/// whole system can be walked by hand in a browser with `explore`.
+#[derive(Debug, Parser)]
+#[command(name = "moorline-proofs", version, arg_required_else_help = true)]
+pub(super) struct Args {
+    #[command(subcommand)]
+    pub(super) command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+pub(super) enum Command {
+    /// Check every property by every method, and print a table.
+    ///
+    /// Exits 0 if all hold, 1 if one fails (it is named, with a run that breaks it) or could not be
+    /// checked, and 2 if the command line is wrong. Takes less than two minutes on two cores.
+    ///
+    /// The second opinion needs z3 and cvc5; `proofs/install-solvers` installs both.
+    Check {
+        /// What to check; there is one subject so far.
+        #[arg(value_enum, default_value_t = Subject::Placement)]
+        subject: Subject,
+        /// Print the report as JSON.
+        #[arg(long)]
+        json: bool,
+        /// Leave out the second opinion of the solvers; the report says so.
+        #[arg(long)]
+        without_solvers: bool,
+    },
+    /// Measure both explorers on the same system, one after the other.
+    ///
+    /// Each runs in a process of its own, so that its peak memory can be told. Numbers are of this
+    /// machine at this moment.
+    Bench {
+        /// Requests in flight, 1 to 4.
+        #[arg(long, default_value_t = 4, value_name = "K")]
+        in_flight: usize,
+        /// Revisions that the service knows, 1 to 7.
+        #[arg(long, default_value_t = 3, value_name = "N")]
+        revisions: u8,
+        /// Tokens that the service knows, 1 to 6.
+        #[arg(long, default_value_t = 3, value_name = "N")]
+        tokens: u8,
+        /// Run this one alone, in this process.
+        #[arg(long, value_enum)]
+        only: Option<Explorer>,
+    },
+    /// Run wrong steps against every check, and print which checks notice.
+    ///
+    /// Exits 0 if each is noticed and each check notices one that no other of its method does, or is reviewed; 1
+    /// if not. With `--source`, wrong versions of the source that decides what an answer means are built and
+    /// tested too, which takes some minutes.
+    Mutants {
+        /// Print the report as JSON.
+        #[arg(long)]
+        json: bool,
+        /// Build and test wrong versions of the source too, in a copy under target/mutants.
+        #[arg(long)]
+        source: bool,
+    },
+    /// Walk through the states in a browser (stateright's Explorer, on 127.0.0.1).
+    Explore {
+        /// Requests in flight, 1 to 4.
+        #[arg(long, default_value_t = 2, value_name = "K")]
+        in_flight: usize,
+        /// Revisions that the service knows, 1 to 7.
+        #[arg(long, default_value_t = 2, value_name = "N")]
+        revisions: u8,
+        /// Tokens that the service knows, 1 to 6.
+        #[arg(long, default_value_t = 2, value_name = "N")]
+        tokens: u8,
+        /// The port; 0 takes a free one.
+        #[arg(long, default_value_t = 0)]
+        port: u16,
+    },
+    /// Print a run as a Mermaid sequence diagram.
+    ///
+    /// Names of properties give the shortest run to something that the property speaks of, or that
+    /// breaks it. `recovers-within-3k-completed-polls` gives the longest way to a success. Without
+    /// a name, lists the names.
+    Trace {
+        /// The name of a property.
+        property: Option<String>,
+    },
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub(super) enum Subject {
+    /// The placement: which token the next poll carries.
+    Placement,
+}
+
+/// Who explores.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(super) enum Explorer {
+    /// Ours.
+    Own,
+    /// stateright's breadth-first search with one thread.
+    Stateright,
+}

@@ -1,0 +1,204 @@
+//! The matrix and the mutants of the source, as text or as JSON.
+
+use std::fmt::Write as _;
+
+use serde::Serialize;
+
+use super::columns::{Cell, Column, Method};
+use super::matrix::{Matrix, Row};
+use super::reviewed::{REVIEWED, Reviewed};
+use super::source::{self, Ran, SourceRun};
+
+/// All that a run of the mutants shows.
+#[derive(Clone, Debug)]
+pub struct Report {
+    /// The mutants of the step.
+    pub matrix: Matrix,
+    /// Those of the source, if they were run.
+    pub source: Option<SourceRun>,
+}
+
+impl Report {
+    /// Everything that is not as it must be; none if all mutants are killed as expected.
+    #[must_use]
+    pub fn problems(&self) -> Vec<String> {
+        let of_matrix = self.matrix.problems();
+        let of_matrix = of_matrix.iter().map(ToString::to_string);
+        let of_source = self.source.iter().flat_map(SourceRun::problems);
+        of_matrix
+            .chain(of_source.map(|problem| problem.to_string()))
+            .collect()
+    }
+
+    /// The report as text. The last line counts the mutants.
+    #[must_use]
+    pub fn text(&self) -> String {
+        let mut text = self.matrix.table();
+        if let Some(source) = &self.source {
+            text.push('\n');
+            text.push_str(&source_table(source));
+        }
+        text.push('\n');
+        let problems = self.problems();
+        for problem in &problems {
+            let _ = writeln!(text, "problem: {problem}");
+        }
+        let step = self.matrix.rows.len();
+        let source = self.source.as_ref().map_or(0, |source| source.rows.len());
+        let result = match problems.len() {
+            0 => "all killed".to_owned(),
+            count => format!("{count} problems"),
+        };
+        let _ = writeln!(
+            text,
+            "mutants: {step} step mutants, {source} source mutants, {result}"
+        );
+        if self.source.is_none() {
+            let waiting = source::MUTANTS.len();
+            let _ = writeln!(text, "({waiting} source mutants were not asked for: --source)");
+        }
+        text
+    }
+
+    /// The report as JSON.
+    ///
+    /// # Errors
+    ///
+    /// None that is known of: every part can be written.
+    pub fn json(&self) -> Result<String, serde_json::Error> {
+        let problems = self.problems();
+        serde_json::to_string_pretty(&Told {
+            passed: problems.is_empty(),
+            step_mutants: self.matrix.rows.iter().map(|row| self.told(row)).collect(),
+            source_mutants: self.source.as_ref().map(told_source),
+            checks: &self.matrix.columns,
+            reviewed: &REVIEWED,
+            problems,
+        })
+    }
+
+    fn told<'a>(&'a self, row: &'a Row) -> ToldStep<'a> {
+        ToldStep {
+            name: row.fault.name(),
+            statement: row.fault.statement(),
+            killed_by: self.matrix.killers(row).collect(),
+        }
+    }
+}
+
+#[derive(Serialize)]
+struct Told<'a> {
+    passed: bool,
+    problems: Vec<String>,
+    checks: &'a [Column],
+    step_mutants: Vec<ToldStep<'a>>,
+    reviewed: &'a [Reviewed],
+    source_mutants: Option<Vec<ToldSource<'a>>>,
+}
+
+#[derive(Serialize)]
+struct ToldStep<'a> {
+    name: &'a str,
+    statement: &'a str,
+    killed_by: Vec<&'a Column>,
+}
+
+#[derive(Serialize)]
+struct ToldSource<'a> {
+    name: &'a str,
+    file: &'a str,
+    suite: &'a str,
+    expected: &'a [&'a str],
+    ran: &'a Ran,
+}
+
+fn told_source(source: &SourceRun) -> Vec<ToldSource<'_>> {
+    let rows = source.rows.iter();
+    rows.map(|(mutant, ran)| ToldSource {
+        name: mutant.name,
+        file: mutant.file,
+        suite: mutant.suite.name(),
+        expected: mutant.killers,
+        ran,
+    })
+    .collect()
+}
+
+impl Matrix {
+    /// The matrix as text: a letter for each method, a mark for each of its checks, and the first check that
+    /// notices.
+    #[must_use]
+    pub fn table(&self) -> String {
+        let methods = self.methods();
+        let mut text = String::new();
+        for (letter, method) in ('A'..).zip(&methods) {
+            let checks = self.of(*method).map(|(column, _)| column.check);
+            let checks: Vec<&str> = checks.collect();
+            let _ = writeln!(text, "{letter}: {} ({})", method.name(), checks.len());
+            let _ = writeln!(text, "   {}", checks.join(" "));
+        }
+        text.push_str("x breaks and so kills, . holds, - speaks of nothing, ! could not be carried out\n\n");
+        let _ = write!(text, "{:<30}", "mutant");
+        for (letter, method) in ('A'..).zip(&methods) {
+            let width = self.of(*method).count();
+            let _ = write!(text, " {letter:<width$}");
+        }
+        text.push_str(" first killed by\n");
+        for row in std::iter::once(&self.baseline).chain(&self.rows) {
+            self.put_row(row, &methods, &mut text);
+        }
+        text
+    }
+
+    fn put_row(&self, row: &Row, methods: &[Method], text: &mut String) {
+        let _ = write!(text, "{:<30}", row.fault);
+        for method in methods {
+            text.push(' ');
+            text.extend(self.of(*method).map(|(_, index)| mark(row, index)));
+        }
+        match self.killers(row).next() {
+            Some(first) => {
+                let _ = writeln!(text, " {}", first.check);
+            }
+            None => text.push_str(" -\n"),
+        }
+        for report in &row.reports {
+            let _ = writeln!(text, "    {report}");
+        }
+    }
+
+    fn methods(&self) -> Vec<Method> {
+        let mut methods: Vec<Method> = self.columns.iter().map(|column| column.method).collect();
+        methods.dedup();
+        methods
+    }
+
+    /// The columns of a method, with their places.
+    fn of(&self, method: Method) -> impl Iterator<Item = (&Column, usize)> {
+        let columns = self.columns.iter().zip(0..);
+        columns.filter(move |(column, _)| column.method == method)
+    }
+}
+
+fn mark(row: &Row, index: usize) -> char {
+    match row.cells.get(index) {
+        Some(Cell::Broken) => 'x',
+        Some(Cell::Holds) => '.',
+        Some(Cell::Silent) => '-',
+        Some(Cell::Failed) | None => '!',
+    }
+}
+
+fn source_table(source: &SourceRun) -> String {
+    let mut text = String::new();
+    for (suite, ran) in &source.baseline {
+        let _ = writeln!(text, "{suite} without a mutant: {ran}");
+    }
+    let _ = writeln!(text, "{:<42} {:<10} tests that fail", "source mutant", "suite");
+    for (mutant, ran) in &source.rows {
+        let failures = ran.failures().join(", ");
+        let _ = writeln!(text, "{:<42} {:<10} {failures}", mutant.name, mutant.suite);
+    }
+    let _ = writeln!(text, "{:.0} s in all", source.took.as_secs_f64());
+    text
+}
