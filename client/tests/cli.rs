@@ -8,11 +8,13 @@
     reason = "a test fails by panicking"
 )]
 
+use std::num::NonZeroU64;
 use std::process::{Command, Output, Stdio};
 use std::time::Duration;
 
-use moorline_fixtures::answer::Answer;
+use moorline_fixtures::answer::{Answer, TransportFault};
 use moorline_fixtures::scripted::ScriptedService;
+use moorline_proofs::validate::{Trace, Valid};
 
 const KEY: &str = "cli-test-key-51ab";
 
@@ -512,6 +514,64 @@ async fn poll_prints_json_events_for_machines() {
     assert_eq!(member("watermark"), ["42", "42", "42", "42"]);
     assert_eq!(member("commands"), ["0", "0", "1", "0"]);
     assert!(!out.contains("cli-route-token-99"));
+    let valid = judge(&out, 1);
+    assert_eq!((valid.attempts, valid.commits, valid.in_flight), (4, 4, 1));
+}
+
+/// Lines of a run are a behaviour of the model, with at most `in_flight` polls in flight.
+fn judge(lines: &str, in_flight: u64) -> Valid {
+    let trace = Trace::read(lines.as_bytes()).unwrap();
+    let judged = trace.judge(NonZeroU64::new(in_flight));
+    judged.unwrap_or_else(|finding| panic!("{finding}\n{lines}"))
+}
+
+/// spec-test: PLC-3, PLC-4, PLC-5
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn events_of_overlapping_polls_are_a_behaviour_of_the_model() {
+    const POLLS: usize = 120;
+    let mut service = ScriptedService::start().unwrap();
+    let endpoint = service.endpoint();
+    let mut args = vec!["poll", "--endpoint", &endpoint, "--tunnel-id", "t"];
+    args.extend(["--api-key", "env:API_KEY", "--events", "json"]);
+    args.extend(["--backoff-min", "1ms", "--backoff-max", "1ms"]);
+    args.extend(["--in-flight", "4", "--max-polls", "120"]);
+    let mut command = moorline(&args);
+    let program = tokio::task::spawn_blocking(move || command.output().unwrap());
+    let mut held = Vec::new();
+    for answered in 0..POLLS {
+        // All four are in flight before one ends, and which one it is changes.
+        while held.len() < 4.min(POLLS - answered) {
+            held.push(service.next_request().await.unwrap());
+        }
+        let exchange = held.remove(answered * 7 % held.len());
+        exchange.answer(answer_of_many(answered)).await;
+    }
+    let Output { status, stdout, .. } = program.await.unwrap();
+    assert_eq!(status.code(), Some(0));
+    let valid = judge(&text(&stdout), 4);
+    let attempts = u64::try_from(POLLS).unwrap();
+    assert_eq!((valid.attempts, valid.without_event), (attempts, 0));
+    assert_eq!(valid.in_flight, 4);
+    assert!(valid.commits > 20, "{valid}");
+    let late = valid.verdicts.get("late").copied().unwrap_or(0);
+    assert!(late > 20, "{valid}");
+}
+
+fn answer_of_many(number: usize) -> Answer {
+    let number = u64::try_from(number).unwrap();
+    match number % 9 {
+        0 | 4 => placed(number / 3, "route-a"),
+        5 => placed(number / 3, "route-b"),
+        1 | 2 | 6 => Answer::status(503),
+        3 => Answer::status(429),
+        7 => Answer::status(204),
+        _ => Answer::Fault(TransportFault::CloseBeforeHead),
+    }
+}
+
+fn placed(revision: u64, token: &str) -> Answer {
+    let body = format!(r#"{{"error":{{"code":"wrong_cluster","policy_revision":{revision}}}}}"#);
+    Answer::json(409, body).with_header("X-Tunnel-Shard-Token", token)
 }
 
 #[cfg(unix)]

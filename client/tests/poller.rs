@@ -22,6 +22,7 @@ use moorline::model::schedule::Readiness;
 use moorline::{
     ControlPlane, Poller, PollerOptions, Received, ReceivedBody, RequestHead, Transport,
 };
+use support::trace::watched;
 use tokio::time::{Instant, sleep};
 
 /// Answers requests from a list; when the list has ended, holds them for ever.
@@ -57,6 +58,11 @@ impl Memory {
     }
 
     fn client(&self) -> ControlPlane<Self> {
+        watched(self.unwatched_client())
+    }
+
+    /// For a test that observes the client itself.
+    fn unwatched_client(&self) -> ControlPlane<Self> {
         ControlPlane::with_transport(support::settings("http://127.0.0.1:1"), self.clone())
     }
 
@@ -411,7 +417,7 @@ async fn a_late_success_resets_the_shared_backoff() {
         (3 * second, empty()),
         (2 * second, status(503)),
     ]);
-    let client = memory.client();
+    let client = memory.unwatched_client();
     let events = Arc::new(Mutex::new(Vec::new()));
     let log = Arc::clone(&events);
     client
@@ -467,7 +473,7 @@ async fn the_greatest_number_of_polls_is_never_exceeded() {
 #[tokio::test(start_paused = true)]
 async fn a_panic_of_the_observer_ends_with_the_observer() {
     let memory = Memory::new([commands(0..1), status(500), commands(1..2)]);
-    let client = memory.client();
+    let client = memory.unwatched_client();
     client
         .observe(|event| assert_eq!(event.commands, 99, "a panic on purpose"))
         .unwrap();
@@ -506,7 +512,10 @@ async fn tells_the_service_how_long_to_hold_and_the_transport_when_to_give_up() 
     }
     let seen = Arc::new(Mutex::new(Vec::new()));
     let settings = support::settings("http://127.0.0.1:1");
-    let client = ControlPlane::with_transport(settings, Deadlines(Arc::clone(&seen)));
+    let client = watched(ControlPlane::with_transport(
+        settings,
+        Deadlines(Arc::clone(&seen)),
+    ));
     let report = client
         .poll(support::LIMIT, &tokio_util::sync::CancellationToken::new())
         .await;
@@ -552,8 +561,8 @@ async fn a_success_that_was_read_commits_even_if_the_caller_cancels_right_then()
     ] {
         let cancel = tokio_util::sync::CancellationToken::new();
         let transport = CancelsFirst(cancel.clone(), Mutex::new(Some(answer)));
-        let client =
-            ControlPlane::with_transport(support::settings("http://127.0.0.1:1"), transport);
+        let settings = support::settings("http://127.0.0.1:1");
+        let client = watched(ControlPlane::with_transport(settings, transport));
         let report = client.poll(support::LIMIT, &cancel).await;
         assert_eq!(report.verdict.name(), verdict);
         let generation = u64::from(verdict == "success");
@@ -581,7 +590,8 @@ async fn an_answer_that_is_in_is_looked_at_before_the_cancellation() {
         let cancel = tokio_util::sync::CancellationToken::new();
         let (tell, told) = tokio::sync::oneshot::channel();
         let settings = support::settings("http://127.0.0.1:1");
-        let client = ControlPlane::with_transport(settings, WhenTold(Mutex::new(Some(told))));
+        let transport = WhenTold(Mutex::new(Some(told)));
+        let client = watched(ControlPlane::with_transport(settings, transport));
         let poll = client.poll(support::LIMIT, &cancel);
         tokio::pin!(poll);
         assert!(

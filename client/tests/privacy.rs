@@ -25,6 +25,7 @@ use moorline::{ControlPlane, PollReport};
 use moorline_fixtures::answer::{Answer, CutBy, TransportFault};
 use moorline_fixtures::scripted::ScriptedService;
 use support::tls::TlsServer;
+use support::trace::connect;
 use support::{Flight, KEY, TUNNEL, settings};
 use tracing::level_filters::LevelFilter;
 use tracing_subscriber::Layer;
@@ -156,7 +157,7 @@ fn print(report: &PollReport, client: &ControlPlane, out: &mut String) {
 /// One correction and one poll that carries its token, over TLS and HTTP/2.
 async fn over_http_2(shown: &mut String) {
     let server = TlsServer::start("h2").await;
-    let client = ControlPlane::connect(server.trusted_settings()).unwrap();
+    let client = connect(server.trusted_settings());
     let serve = tokio::spawn(async move {
         let mut connection = h2::server::handshake(server.accept().await.unwrap())
             .await
@@ -194,7 +195,7 @@ async fn nothing_that_is_shown_holds_a_secret_a_host_or_server_text() {
     settings.long_poll =
         moorline::model::schedule::LongPoll::new(Duration::from_millis(800), Duration::ZERO);
     let mut shown = format!("{settings:?} {settings:#?}");
-    let client = ControlPlane::connect(settings).unwrap();
+    let client = connect(settings);
     let answers = answers();
     let count = answers.len();
     for answer in answers {

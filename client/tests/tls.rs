@@ -20,6 +20,7 @@ use moorline::model::poll::{Interruption, PollFault};
 use moorline::model::wire::CorrectionFault;
 use moorline::{ControlPlane, PollReport, ProxyChoice, SetupError};
 use support::tls::{NAME, TlsServer};
+use support::trace::connect;
 use support::{Flight, KEY, settings};
 use tokio::io::{AsyncReadExt, AsyncWriteExt, copy_bidirectional};
 use tokio::net::{TcpListener, TcpStream};
@@ -27,7 +28,7 @@ use tokio::net::{TcpListener, TcpStream};
 #[tokio::test]
 async fn trusts_a_certificate_that_the_ca_bundle_names() {
     let server = TlsServer::start("http/1.1").await;
-    let client = ControlPlane::connect(server.trusted_settings()).unwrap();
+    let client = connect(server.trusted_settings());
     let (request, report) = tokio::join!(server.answer_once(), Flight::begin(&client).end());
     assert!(request.contains(&format!("authorization: Bearer {KEY}\r\n")));
     assert_eq!(report.verdict, Verdict::Success);
@@ -37,7 +38,7 @@ async fn trusts_a_certificate_that_the_ca_bundle_names() {
 #[tokio::test]
 async fn sends_nothing_to_a_server_that_it_does_not_trust() {
     let server = TlsServer::start("http/1.1").await;
-    let client = ControlPlane::connect(server.settings()).unwrap();
+    let client = connect(server.settings());
     let (accepted, report) = tokio::join!(server.accept(), Flight::begin(&client).end());
     assert!(accepted.is_err(), "the client breaks the handshake off");
     let fault = report.reply.unwrap_err().fault();
@@ -71,7 +72,7 @@ async fn an_explicit_proxy_carries_the_encrypted_connection() {
     settings.ca_bundle = Some(server.ca_bundle.clone());
     let url = format!("http://{}", proxy.local_addr().unwrap());
     settings.proxy = ProxyChoice::Explicit(url.parse().unwrap());
-    let client = ControlPlane::connect(settings).unwrap();
+    let client = connect(settings);
     let port = server.port();
     let relay = async {
         let (mut socket, _) = proxy.accept().await.unwrap();
@@ -110,7 +111,7 @@ async fn an_endpoint_on_this_machine_is_reached_without_any_proxy() {
         .unwrap();
     let mut settings = settings(&service.endpoint());
     settings.proxy = ProxyChoice::Explicit(proxy.endpoint().parse().unwrap());
-    let client = ControlPlane::connect(settings).unwrap();
+    let client = connect(settings);
     let flight = Flight::begin(&client);
     let exchange = service.next_request().await.unwrap();
     exchange
@@ -173,7 +174,7 @@ fn h2_correction(token: &str) -> H2Answer {
 #[tokio::test]
 async fn http_2_is_spoken_and_nothing_is_sent_twice() {
     let server = TlsServer::start("h2").await;
-    let client = ControlPlane::connect(server.trusted_settings()).unwrap();
+    let client = connect(server.trusted_settings());
     let requests = Arc::new(AtomicUsize::new(0));
     let malformed = PollFault::MalformedCorrection(CorrectionFault::HeaderInvalidByte);
     let network = PollFault::NoHead(Interruption::Network);
@@ -228,7 +229,7 @@ async fn a_close_before_any_head_is_recognised_under_encryption_too() {
     for protocol in ["http/1.1", "h2"] {
         for in_order in [true, false] {
             let server = TlsServer::start(protocol).await;
-            let client = ControlPlane::connect(server.trusted_settings()).unwrap();
+            let client = connect(server.trusted_settings());
             let cut = async {
                 let mut stream = server.accept().await.unwrap();
                 // Some of the request, so that the client is waiting for its answer.

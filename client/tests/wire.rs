@@ -19,6 +19,7 @@ use moorline::model::schedule::Next;
 use moorline::{ControlPlane, HttpTransport, PollReport};
 use moorline_fixtures::answer::{Answer, CutBy, Framing, TransportFault};
 use moorline_fixtures::scripted::{Exchange, ScriptedService, SilentListener};
+use support::trace::validated;
 use support::{Flight, LIMIT, assert_is_poll, client, settings, token_of};
 use tokio::io::AsyncWriteExt;
 use tokio::net::{TcpListener, TcpSocket, TcpStream};
@@ -487,7 +488,7 @@ async fn extra_headers_are_added_and_override_nothing() {
     settings.extra_headers = extra
         .map(|(name, value)| (name.parse().unwrap(), value.parse().unwrap()))
         .into();
-    let client = ControlPlane::connect(settings).unwrap();
+    let client = support::trace::connect(settings);
     let (flight, exchange) = begin(&client, &mut service).await;
     assert_eq!(
         exchange.request.sole_header("x-custom"),
@@ -592,7 +593,7 @@ async fn the_envelope_limit_holds_as_configured() {
     let mut service = ScriptedService::start().unwrap();
     let mut settings = settings(&service.endpoint());
     settings.envelope_limit = 1_000;
-    let client = ControlPlane::connect(settings).unwrap();
+    let client = support::trace::connect(settings);
     let body = |size: usize| format!("{{\"commands\":[]{}}}", " ".repeat(size - 15));
     let (_, report) = poll(&client, &mut service, Answer::json(200, body(1_000))).await;
     assert_eq!(report.verdict, Verdict::Success);
@@ -624,6 +625,21 @@ async fn a_body_may_come_byte_by_byte() {
     }
     assert_eq!(flight.end().await.verdict, Verdict::Installed);
     assert_eq!(client.placed().watermark.map(|found| found.get()), Some(12));
+}
+
+/// The check that all these tests rest on runs, and counts.
+#[tokio::test]
+async fn a_client_that_is_gone_has_been_validated() {
+    let mut service = ScriptedService::start().unwrap();
+    let client = client(&service.endpoint());
+    for answer in [correction(1, "route-a"), Answer::status(204)] {
+        let _ = poll(&client, &mut service, answer).await;
+    }
+    let (traces, attempts) = validated();
+    drop(client);
+    // Other tests run meanwhile.
+    let (traces_after, attempts_after) = validated();
+    assert!(traces_after > traces && attempts_after >= attempts + 2);
 }
 
 /// The pool keeps a handle of the transport; nothing about the client is lazy or shared by accident.

@@ -14,20 +14,29 @@
 //! | [`two_clients`] | that placements do not touch each other |
 //! | [`smt`] | a restatement, judged by two solvers |
 //! | [`check`] | all of it in one run |
+//! | [`mutants`] | that each check notices something, and that nothing wrong goes unnoticed |
+//! | [`generate`] | nothing: it writes the sequences that clients are tested with |
+//! | [`validate`] | whether a run of the real client is a behaviour of the model |
 //!
 //! What none of it shows is listed in `README.md` beside each claim.
 
+#[cfg(feature = "checkers")]
 pub mod check;
+#[cfg(feature = "checkers")]
 pub mod cli;
 pub mod explorer;
+pub mod generate;
 pub mod induction;
+#[cfg(feature = "checkers")]
 pub mod mutants;
 pub mod properties;
 pub mod recovery;
 pub mod report;
 pub mod smt;
+#[cfg(feature = "checkers")]
 pub mod stateright_check;
 pub mod step;
 pub mod system;
 pub mod trace;
 pub mod two_clients;
+pub mod validate;

@@ -1,16 +1,101 @@
-use moorline_proofs::mutants::{run, Fault};
+//! Every wrong step is noticed, each check notices something, and the matrix is the one that is committed.
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+use std::collections::BTreeSet;
+use std::process::Command;
+
+use moorline_proofs::mutants::source::{MUTANTS, Suite, check_places};
+use moorline_proofs::mutants::{
+    COMPARED, Cell, Fault, REVIEWED, Report, columns, run, same_as_shipped, workspace,
+};
+
+/// The matrix, written by `moorline-proofs mutants`.
+const COMMITTED: &str = include_str!("../mutants/matrix.txt");
+
 #[test]
-fn probe() {
-    let m = run(&|_: Fault| {});
-    for r in std::iter::once(&m.baseline).chain(&m.rows) {
-        println!("{:<32} {:?}", r.fault.name(), r.reports);
-        let mut last = None;
-        for k in m.killers(r) {
-            if last != Some(k.method) { print!("\n    [{}]", k.method.name()); last = Some(k.method); }
-            print!(" {}", k.check);
-        }
-        println!();
+fn the_matrix_is_the_committed_one_and_shows_what_it_must() {
+    let matrix = run(&|_| {});
+    assert_eq!((matrix.rows.len(), matrix.columns.len()), (68, 74));
+    let cells = matrix.rows.iter().flat_map(|row| &row.cells);
+    let failed = cells.filter(|cell| **cell == Cell::Failed).count();
+    assert_eq!(failed, 0, "every check was carried out on every mutant");
+    let table = matrix.table();
+    assert_eq!(
+        table, COMMITTED,
+        "if it should have changed, replace proofs/mutants/matrix.txt by what `moorline-proofs mutants` prints"
+    );
+    let report = Report {
+        matrix,
+        source: None,
+    };
+    assert_eq!(report.problems(), [""; 0]);
+    let text = report.text();
+    let last = "\nmutants: 68 step mutants, 0 source mutants, all killed\n";
+    assert!(text.contains(last), "{text}");
+    let json: serde_json::Value = serde_json::from_str(&report.json().unwrap()).unwrap();
+    assert_eq!(json["passed"], true);
+    assert_eq!(json["step_mutants"].as_array().unwrap().len(), 68);
+    assert_eq!(json["reviewed"].as_array().unwrap().len(), REVIEWED.len());
+}
+
+#[test]
+fn a_step_without_a_fault_is_the_shipped_one() {
+    assert_eq!(same_as_shipped(), Ok(COMPARED));
+}
+
+#[test]
+fn names_are_distinct_and_in_kebab_case() {
+    let faults = Fault::ALL.iter().map(|fault| fault.name());
+    let names: Vec<&str> = faults
+        .chain(MUTANTS.iter().map(|mutant| mutant.name))
+        .collect();
+    assert_eq!(names.iter().collect::<BTreeSet<_>>().len(), names.len());
+    for name in names {
+        let kebab = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
+        assert!(name.chars().all(kebab), "{name}");
     }
-    println!("same {:?}", m.same);
-    for p in m.problems() { println!("PROBLEM {p}"); }
+    for fault in Fault::ALL {
+        assert!(fault.statement().ends_with('.'), "{fault}");
+    }
+    let checks: BTreeSet<(&str, &str)> = columns()
+        .iter()
+        .map(|column| (column.method.name(), column.check))
+        .collect();
+    assert_eq!(checks.len(), columns().len());
+}
+
+#[test]
+fn outcomes_that_cannot_be_judged_exit_1_and_a_wrong_command_line_2() {
+    let run = |arguments: &[&str]| {
+        let mut program = Command::new(env!("CARGO_BIN_EXE_moorline-proofs"));
+        program.arg("mutants").args(arguments).output().unwrap()
+    };
+    let missing = run(&["--judge", "no-such-file"]);
+    assert_eq!(missing.status.code(), Some(1));
+    let told = String::from_utf8_lossy(&missing.stderr);
+    assert!(told.contains("no-such-file"), "{told}");
+    assert_eq!(run(&["--judge", "x", "--source"]).status.code(), Some(2));
+}
+
+/// They are built and run by `moorline-proofs mutants --source`; that each can be written is seen here.
+#[test]
+fn each_source_mutant_has_its_place_and_a_killer() {
+    assert_eq!(check_places(&workspace()).unwrap(), 38);
+    let classified = MUTANTS
+        .iter()
+        .filter(|mutant| mutant.suite == Suite::Classify);
+    assert_eq!(classified.count(), 34);
+    let tests = |path| std::fs::read_to_string(workspace().join(path)).unwrap();
+    let classify = tests("model/tests/classify.rs");
+    let sequences = tests("client/tests/sequences.rs");
+    for mutant in MUTANTS {
+        let tests = match mutant.suite {
+            Suite::Classify => &classify,
+            Suite::Sequences => &sequences,
+        };
+        assert!(!mutant.killers.is_empty(), "{}", mutant.name);
+        for killer in mutant.killers {
+            assert!(tests.contains(&format!("fn {killer}(")), "{killer}");
+        }
+    }
 }

@@ -5,7 +5,9 @@
     reason = "each test binary uses its own part"
 )]
 
+pub mod player;
 pub mod tls;
+pub mod trace;
 
 use std::num::NonZeroU16;
 use std::time::Duration;
@@ -29,14 +31,14 @@ pub fn settings(endpoint: &str) -> Settings {
 }
 
 pub fn client(endpoint: &str) -> ControlPlane {
-    ControlPlane::connect(settings(endpoint)).unwrap()
+    trace::connect(settings(endpoint))
 }
 
 /// A client whose polls give up by themselves after `deadline`.
 pub fn hasty_client(endpoint: &str, deadline: Duration) -> ControlPlane {
     let mut settings = settings(endpoint);
     settings.long_poll = LongPoll::new(deadline, Duration::ZERO);
-    ControlPlane::connect(settings).unwrap()
+    trace::connect(settings)
 }
 
 /// One poll on a task of its own, so that the test can play the service meanwhile.

@@ -1,3 +1,6 @@
+use std::num::NonZeroU64;
+use std::path::PathBuf;
+
 use clap::{Parser, Subcommand, ValueEnum};
 
 /// Shows that the placement of moorline-model is right, and shows how.
@@ -60,6 +63,25 @@ pub(super) enum Command {
         /// Build and test wrong versions of the source too, in a copy under target/mutants.
         #[arg(long)]
         source: bool,
+        /// Run nothing, but judge what cargo-mutants found: its `mutants.out/outcomes.json`.
+        #[arg(long, value_name = "FILE", conflicts_with_all = ["json", "source"])]
+        judge: Option<PathBuf>,
+    },
+    /// Generate sequences for clients to be tested with, from the placement.
+    ///
+    /// K = 1 and K = 2 are written to fixtures/generated, or with --check compared with the files
+    /// there. K = 3 and K = 4 are held against their pinned digests by --check, and written only
+    /// where --directory says so. Exits 1 on a difference. The same bytes come out of every run.
+    Generate {
+        /// Requests in flight, 1 to 4; without it, every K whose sequences are kept (1 and 2).
+        #[arg(long, value_name = "K")]
+        k: Option<u8>,
+        /// Compare, and write nothing.
+        #[arg(long)]
+        check: bool,
+        /// Use this directory in place of fixtures/generated.
+        #[arg(long)]
+        directory: Option<PathBuf>,
     },
     /// Walk through the states in a browser (stateright's Explorer, on 127.0.0.1).
     Explore {
@@ -84,6 +106,22 @@ pub(super) enum Command {
     Trace {
         /// The name of a property.
         property: Option<String>,
+    },
+    /// Say whether the events of a client are a behaviour of the model.
+    ///
+    /// Reads the lines that `moorline poll --events json` writes, from the start of the process.
+    /// Exits 0 if the model can have written them; 1 if not, and shows the first event that it
+    /// cannot have written and what it allows there; 2 if the input cannot be read or is no trace.
+    Validate {
+        /// A file of JSON lines; `-` reads standard input.
+        file: PathBuf,
+        /// Refuse a run that needs more than K polls in flight. Supposes that no poll was dropped,
+        /// as holds for `moorline poll`.
+        #[arg(long, value_name = "K")]
+        in_flight: Option<NonZeroU64>,
+        /// Print the result as JSON.
+        #[arg(long)]
+        json: bool,
     },
 }
 

@@ -7,19 +7,25 @@
 
 mod args;
 mod bench;
+mod generate;
 mod mutants;
 mod progress;
 mod tell;
+mod validate;
 
 use std::net::{Ipv4Addr, TcpListener};
+use std::path::Path;
 use std::process::ExitCode;
 
 use args::{Args, Command};
 use clap::Parser;
+use generate::Done;
 use progress::Lines;
 use stateright::Model as _;
+use validate::Judged;
 
 use crate::check::{Choice, placement};
+use crate::mutants::{judge, workspace};
 use crate::stateright_check::Model;
 use crate::step::Shipped;
 use crate::system::{Bounds, System};
@@ -27,7 +33,7 @@ use crate::system::{Bounds, System};
 /// A property does not hold, or something did not run.
 const FAILED: u8 = 1;
 
-/// The command line cannot be followed. clap uses the same code.
+/// The command line cannot be followed, or what it names cannot be read. clap uses the same code.
 const USAGE: u8 = 2;
 
 /// Runs the program; returns what it exits with.
@@ -56,7 +62,26 @@ pub fn main() -> ExitCode {
             tokens,
             port,
         } => explore(Bounds::observed(in_flight, revisions, tokens), port),
-        Command::Mutants { json, source } => run_mutants(json, source),
+        Command::Generate {
+            k,
+            check,
+            directory,
+        } => match generate::run(k, check, directory) {
+            Done::Well(text) => {
+                print!("{text}");
+                ExitCode::SUCCESS
+            }
+            Done::Badly(problem) => {
+                eprintln!("{problem}");
+                ExitCode::from(FAILED)
+            }
+            Done::NoPlan(problem) => usage(&problem),
+        },
+        Command::Mutants {
+            judge: Some(outcomes),
+            ..
+        } => judge_mutants(&outcomes),
+        Command::Mutants { json, source, .. } => run_mutants(json, source),
         Command::Trace { property: None } => {
             print!("{}", tell::list());
             ExitCode::SUCCESS
@@ -64,6 +89,21 @@ pub fn main() -> ExitCode {
         Command::Trace {
             property: Some(property),
         } => trace(&property),
+        Command::Validate {
+            file,
+            in_flight,
+            json,
+        } => match validate::run(&file, in_flight, json) {
+            Judged::Valid(text) => {
+                println!("{text}");
+                ExitCode::SUCCESS
+            }
+            Judged::Refused(text) => {
+                println!("{text}");
+                ExitCode::from(FAILED)
+            }
+            Judged::NoTrace(problem) => usage(&problem),
+        },
     }
 }
 
@@ -87,6 +127,23 @@ fn check(json: bool, choice: Choice) -> ExitCode {
     } else {
         eprintln!("fails: {}", report.failed().join(", "));
         ExitCode::from(FAILED)
+    }
+}
+
+fn judge_mutants(outcomes: &Path) -> ExitCode {
+    match judge(outcomes, &workspace()) {
+        Ok(found) => {
+            print!("{}", found.text());
+            if found.problems.is_empty() {
+                ExitCode::SUCCESS
+            } else {
+                ExitCode::from(FAILED)
+            }
+        }
+        Err(fault) => {
+            eprintln!("the outcomes cannot be judged: {fault}");
+            ExitCode::from(FAILED)
+        }
     }
 }
 

@@ -63,7 +63,9 @@ pub enum Problem {
     #[error("the mutant {0} survives")]
     Survives(Fault),
     /// A check kills no mutant alone, and no review says why.
-    #[error("{check} ({method}) kills no mutant that no other of its method kills, and is not reviewed")]
+    #[error(
+        "{check} ({method}) kills no mutant that no other of its method kills, and is not reviewed"
+    )]
     NeverAlone {
         /// The check.
         check: &'static str,
@@ -137,7 +139,9 @@ fn side_by_side(row: impl Fn(Fault) -> Row + Sync) -> Vec<Row> {
             });
         }
     });
-    let mut rows = done.into_inner().unwrap_or_else(|poisoned| poisoned.into_inner());
+    let mut rows = done
+        .into_inner()
+        .unwrap_or_else(|poisoned| poisoned.into_inner());
     rows.sort_by_key(|row| Fault::ALL.iter().position(|fault| *fault == row.fault));
     rows
 }
@@ -188,7 +192,10 @@ impl Matrix {
                 problems.push(Problem::Baseline { check, method });
             }
         }
-        let survivors = self.rows.iter().filter(|row| self.killers(row).next().is_none());
+        let survivors = self
+            .rows
+            .iter()
+            .filter(|row| self.killers(row).next().is_none());
         problems.extend(survivors.map(|row| Problem::Survives(row.fault)));
         for column in &self.columns {
             let review = reviewed.iter().find(|review| review.is_of(column));
@@ -237,5 +244,130 @@ impl Matrix {
                     .any(|implied| breaks(implied, column.method))
         };
         self.rows.iter().find(breaks_alone).map(|row| row.fault)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::mutants::{Kind, On};
+
+    const ONE: &str = "row-success";
+    const OTHER: &str = "row-late";
+
+    /// Two checks of one method, and as many mutants as it takes, the last of these cells over and over.
+    fn matrix(cells: &[[Cell; 2]]) -> Matrix {
+        let of_rows = columns().into_iter().filter(|column| {
+            let (kind, on) = (column.method.kind, column.method.on);
+            kind == Kind::Rows && on == On::Runs && [ONE, OTHER].contains(&column.check)
+        });
+        let row = |fault, cells: [Cell; 2]| Row {
+            fault,
+            cells: cells.to_vec(),
+            reports: Vec::new(),
+        };
+        let padding = std::iter::repeat(cells.last().unwrap());
+        let rows = Fault::ALL.iter().zip(cells.iter().chain(padding));
+        Matrix {
+            columns: of_rows.collect(),
+            baseline: row(Fault::Nothing, [Cell::Holds; 2]),
+            rows: rows
+                .take(MUTANTS_LEAST)
+                .map(|(fault, cells)| row(*fault, *cells))
+                .collect(),
+            same: Ok(COMPARED),
+        }
+    }
+
+    const BY_ONE: [Cell; 2] = [Cell::Broken, Cell::Holds];
+    const BY_OTHER: [Cell; 2] = [Cell::Silent, Cell::Broken];
+    const BY_BOTH: [Cell; 2] = [Cell::Broken; 2];
+    const BY_NONE: [Cell; 2] = [Cell::Failed, Cell::Silent];
+
+    fn reviewed(check: &'static str, implied_by: &'static [&'static str]) -> [Reviewed; 1] {
+        [Reviewed {
+            kind: Kind::Rows,
+            on: &[On::Runs],
+            check,
+            implied_by,
+            reason: "for this test",
+        }]
+    }
+
+    fn told(matrix: &Matrix, reviewed: &[Reviewed]) -> Vec<String> {
+        let problems = matrix.problems_with(reviewed);
+        problems.iter().map(ToString::to_string).collect()
+    }
+
+    #[test]
+    fn a_sound_matrix_has_no_problem() {
+        assert_eq!(told(&matrix(&[BY_ONE, BY_OTHER]), &[]), [""; 0]);
+        let review = reviewed(ONE, &[OTHER]);
+        assert_eq!(told(&matrix(&[BY_BOTH, BY_OTHER]), &review), [""; 0]);
+    }
+
+    #[test]
+    fn a_survivor_is_named() {
+        let found = told(&matrix(&[BY_ONE, BY_NONE, BY_OTHER]), &[]);
+        assert_eq!(found, ["the mutant snapshot-carries-nothing survives"]);
+    }
+
+    #[test]
+    fn a_check_that_never_kills_alone_needs_a_review() {
+        let found = told(&matrix(&[BY_BOTH, BY_OTHER]), &[]);
+        assert_eq!(
+            found,
+            [
+                "row-success (rows, all runs) kills no mutant that no other of its method kills, and is not reviewed"
+            ]
+        );
+    }
+
+    #[test]
+    fn a_review_must_be_needed_known_and_right() {
+        let of_one = reviewed(ONE, &[OTHER]);
+        assert_eq!(
+            told(&matrix(&[BY_ONE, BY_OTHER]), &of_one),
+            ["row-success (rows, all runs) is reviewed, and kills snapshot-carries-cleared alone"]
+        );
+        assert_eq!(
+            told(&matrix(&[BY_ONE, BY_OTHER]), &reviewed("row-older", &[])),
+            ["row-older is reviewed, and is no check"]
+        );
+        assert_eq!(
+            told(&matrix(&[BY_BOTH, BY_OTHER]), &reviewed(ONE, &[])),
+            [
+                "row-success (rows, all runs) breaks for snapshot-carries-cleared, and none of [] does"
+            ]
+        );
+    }
+
+    #[test]
+    fn a_check_that_fails_without_a_fault_shows_nothing() {
+        let mut matrix = matrix(&[BY_ONE, BY_OTHER]);
+        matrix.baseline.cells = vec![Cell::Silent, Cell::Broken];
+        assert_eq!(
+            told(&matrix, &[]),
+            [
+                "row-success (rows, all runs) does not hold where nothing is wrong",
+                "row-late (rows, all runs) does not hold where nothing is wrong",
+            ]
+        );
+    }
+
+    #[test]
+    fn too_little_shows_nothing() {
+        let mut matrix = matrix(&[BY_ONE, BY_OTHER]);
+        matrix.rows.truncate(24);
+        matrix.same = Ok(0);
+        assert_eq!(
+            matrix.problems_with(&[]),
+            [Problem::Compared(0), Problem::TooFew(24)]
+        );
+        matrix.same = Err("somewhere".to_owned());
+        assert_eq!(
+            matrix.problems_with(&[]).first(),
+            Some(&Problem::Differs("somewhere".to_owned()))
+        );
     }
 }

@@ -7,9 +7,11 @@
 //! The restatement in SMT-LIB has mutants of its own ([`crate::smt`]).
 
 mod columns;
+mod equivalents;
 mod fault;
 mod faulty;
 mod matrix;
+mod outcomes;
 mod report;
 mod reviewed;
 mod same;
@@ -18,9 +20,11 @@ pub mod source;
 use std::path::{Path, PathBuf};
 
 pub use columns::{Cell, Column, Kind, Method, OBSERVED, On, PLAIN, columns};
+pub use equivalents::{EQUIVALENTS, Equivalent};
 pub use fault::Fault;
 pub use faulty::Faulty;
 pub use matrix::{Matrix, Problem, Row, run};
+pub use outcomes::{OutcomeFault, OutcomeProblem, Outcomes, judge};
 pub use report::Report;
 pub use reviewed::{REVIEWED, Reviewed};
 pub use same::{COMPARED, same_as_shipped};

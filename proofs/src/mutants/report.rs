@@ -55,7 +55,10 @@ impl Report {
         );
         if self.source.is_none() {
             let waiting = source::MUTANTS.len();
-            let _ = writeln!(text, "({waiting} source mutants were not asked for: --source)");
+            let _ = writeln!(
+                text,
+                "({waiting} source mutants were not asked for: --source)"
+            );
         }
         text
     }
@@ -126,7 +129,7 @@ fn told_source(source: &SourceRun) -> Vec<ToldSource<'_>> {
 
 impl Matrix {
     /// The matrix as text: a letter for each method, a mark for each of its checks, and the first check that
-    /// notices.
+    /// notices; then what is reviewed.
     #[must_use]
     pub fn table(&self) -> String {
         let methods = self.methods();
@@ -137,7 +140,9 @@ impl Matrix {
             let _ = writeln!(text, "{letter}: {} ({})", method.name(), checks.len());
             let _ = writeln!(text, "   {}", checks.join(" "));
         }
-        text.push_str("x breaks and so kills, . holds, - speaks of nothing, ! could not be carried out\n\n");
+        text.push_str(
+            "x breaks and so kills, . holds, - speaks of nothing, ! could not be carried out\n\n",
+        );
         let _ = write!(text, "{:<30}", "mutant");
         for (letter, method) in ('A'..).zip(&methods) {
             let width = self.of(*method).count();
@@ -146,6 +151,16 @@ impl Matrix {
         text.push_str(" first killed by\n");
         for row in std::iter::once(&self.baseline).chain(&self.rows) {
             self.put_row(row, &methods, &mut text);
+        }
+        text.push_str("\nchecks that never are the only one of their method, reviewed\n");
+        for review in &REVIEWED {
+            let method = |on| Method {
+                kind: review.kind,
+                on,
+            };
+            let methods: Vec<&str> = review.on.iter().map(|on| method(*on).name()).collect();
+            let (check, methods) = (review.check, methods.join("; "));
+            let _ = writeln!(text, "{check} ({methods}):\n   {}", review.reason);
         }
         text
     }
@@ -194,7 +209,11 @@ fn source_table(source: &SourceRun) -> String {
     for (suite, ran) in &source.baseline {
         let _ = writeln!(text, "{suite} without a mutant: {ran}");
     }
-    let _ = writeln!(text, "{:<42} {:<10} tests that fail", "source mutant", "suite");
+    let _ = writeln!(
+        text,
+        "{:<42} {:<10} tests that fail",
+        "source mutant", "suite"
+    );
     for (mutant, ran) in &source.rows {
         let failures = ran.failures().join(", ");
         let _ = writeln!(text, "{:<42} {:<10} {failures}", mutant.name, mutant.suite);

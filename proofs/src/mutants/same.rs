@@ -87,9 +87,8 @@ fn outcomes() -> Vec<Outcome<u8, u8>> {
         Outcome::Success,
     ];
     for revision in 0..REVISIONS {
-        outcomes.extend(
-            (0..=TOKENS).map(|token| Outcome::Correction(Correction { revision, token })),
-        );
+        outcomes
+            .extend((0..=TOKENS).map(|token| Outcome::Correction(Correction { revision, token })));
     }
     outcomes
 }

@@ -190,3 +190,91 @@ impl SourceMutant {
         Ok(text.replacen(self.from, self.to, 1))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn ended(passed: usize, failed: &[&str]) -> Ran {
+        Ran::Ended {
+            passed,
+            failed: failed.iter().map(ToString::to_string).collect(),
+        }
+    }
+
+    /// One mutant that said this, beside 3 tests that pass without it.
+    fn problems(ran: Ran) -> Vec<String> {
+        const MUTANT: SourceMutant = SourceMutant {
+            name: "wrong",
+            file: "model/src/poll.rs",
+            from: "a",
+            to: "b",
+            suite: Suite::Classify,
+            killers: &["one", "two"],
+        };
+        let run = SourceRun {
+            baseline: vec![(Suite::Classify, ended(3, &[]))],
+            rows: vec![(&MUTANT, ran)],
+            took: Duration::ZERO,
+        };
+        let problems = run.problems();
+        problems.iter().map(ToString::to_string).collect()
+    }
+
+    #[test]
+    fn each_killer_must_fail_and_no_test_be_lost() {
+        assert_eq!(problems(ended(1, &["one", "two"])), [""; 0]);
+        assert_eq!(problems(ended(0, &["one", "three", "two"])), [""; 0]);
+        assert_eq!(
+            problems(ended(2, &["one"])),
+            ["the mutant wrong should fail two: 2 tests passed, these failed: one"]
+        );
+        assert_eq!(
+            problems(ended(3, &[])),
+            ["the mutant wrong should fail one: 3 tests passed, none failed"]
+        );
+        assert_eq!(
+            problems(ended(0, &["one", "two"])),
+            ["the mutant wrong: 2 tests were run, 3 without it"]
+        );
+        assert_eq!(
+            problems(Ran::Unbuilt),
+            ["the mutant wrong should fail one: it could not be built"]
+        );
+        assert_eq!(
+            problems(Ran::Hangs),
+            ["the mutant wrong should fail one: it did not end in time"]
+        );
+    }
+
+    #[test]
+    fn tests_must_pass_without_a_mutant() {
+        for (ran, count) in [
+            (ended(3, &[]), 0),
+            (ended(0, &[]), 1),
+            (ended(2, &["one"]), 1),
+            (Ran::Unbuilt, 1),
+        ] {
+            let run = SourceRun {
+                baseline: vec![(Suite::Sequences, ran)],
+                rows: Vec::new(),
+                took: Duration::ZERO,
+            };
+            assert_eq!(run.problems().len(), count);
+        }
+    }
+
+    #[test]
+    fn a_place_must_be_there_once_and_change() {
+        let mutant = |from, to| SourceMutant {
+            from,
+            to,
+            ..MUTANTS[0]
+        };
+        assert_eq!(mutant("b", "x").applied_to("abc").unwrap(), "axc");
+        for (from, to) in [("b", "b"), ("x", "y"), ("a", "b")] {
+            let fault = mutant(from, to).applied_to("aab bc").unwrap_err();
+            assert!(matches!(fault, SourceFault::Place { .. }), "{fault}");
+        }
+    }
+}

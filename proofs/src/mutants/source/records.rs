@@ -26,7 +26,8 @@ const AT_LIMIT: &str = "a_body_at_the_limit_is_judged_like_a_shorter_one";
 const TOKEN_LINES: &str = "a_correction_needs_exactly_one_valid_token_line_in_any_case_of_its_name";
 const NO_CORRECTION: &str = "a_complete_409_that_is_no_correction_is_neutral_by_its_own_name";
 const ONLY_409: &str = "only_a_complete_409_brings_a_token";
-const HINTS: &str = "the_first_hint_in_the_head_of_an_unsuccessful_answer_counts_however_its_body_ended";
+const HINTS: &str =
+    "the_first_hint_in_the_head_of_an_unsuccessful_answer_counts_however_its_body_ended";
 const ENVELOPES: &str = "a_complete_200_succeeds_if_it_is_an_envelope";
 const CREDENTIALS: &str = "only_401_and_403_refuse_credentials";
 const CATEGORIES: &str = "each_fault_names_its_category_and_status";
@@ -65,7 +66,7 @@ const fn client(
 }
 
 /// Every mutant of the source.
-pub const MUTANTS: [SourceMutant; 37] = [
+pub const MUTANTS: [SourceMutant; 38] = [
     // How much is read.
     poll(
         "limit-a-byte-less",
@@ -293,5 +294,11 @@ pub const MUTANTS: [SourceMutant; 37] = [
         "client/src/control_plane/transport.rs",
         "return ReceivedBody::Interrupted(by, Some(TransportCause::new(error)));",
         "let _ = (by, error);\n                return ReceivedBody::Complete(first);",
+    ),
+    client(
+        "client-takes-the-snapshot-late",
+        "client/src/control_plane/poll.rs",
+        ".commit(begun.attempt, taken,",
+        ".commit(self.inner.state.begin().attempt, taken,",
     ),
 ];

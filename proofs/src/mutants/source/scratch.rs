@@ -1,7 +1,7 @@
 //! A copy of the workspace to change.
 
-use std::fs;
 use std::path::{Path, PathBuf};
+use std::{env, fs, path};
 
 use super::{SourceFault, SourceMutant};
 
@@ -18,9 +18,12 @@ pub(super) struct Scratch {
 }
 
 impl Scratch {
-    /// Copies the workspace into its `target/mutants`, over the copy of an earlier run.
+    /// Copies the workspace into `mutants` of its target directory, over the copy of an earlier run.
     pub(super) fn copy(workspace: &Path) -> Result<Self, SourceFault> {
-        let home = workspace.join("target/mutants");
+        let target = env::var_os("CARGO_TARGET_DIR");
+        let target = target.map_or_else(|| workspace.join("target"), PathBuf::from);
+        let home = path::absolute(&target).map_err(|error| fault(&target, error))?;
+        let home = home.join("mutants");
         let scratch = Self {
             tree: home.join("tree"),
             build: home.join("build"),

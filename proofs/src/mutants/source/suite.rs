@@ -110,12 +110,17 @@ impl Suite {
             .output()
             .map_err(|error| SourceFault::Cargo(error.to_string()))?;
         let text = String::from_utf8_lossy(&output.stdout);
-        let programs = text
+        let mut programs = text
             .lines()
             .filter_map(|line| serde_json::from_str::<Message>(line).ok())
-            .filter(|message| message.target.as_ref().is_some_and(|target| target.name == self.name()))
+            .filter(|message| {
+                message
+                    .target
+                    .as_ref()
+                    .is_some_and(|target| target.name == self.name())
+            })
             .filter_map(|message| message.executable);
-        Ok(programs.last().filter(|_| output.status.success()))
+        Ok(programs.next_back().filter(|_| output.status.success()))
     }
 }
 
@@ -150,14 +155,19 @@ fn read(output: &str) -> Ran {
     let mut passed = 0;
     let mut failed = BTreeSet::new();
     for line in output.lines() {
-        if let Some(name) = line.strip_prefix("test ").and_then(|line| line.strip_suffix(" ... FAILED")) {
+        if let Some(name) = line
+            .strip_prefix("test ")
+            .and_then(|line| line.strip_suffix(" ... FAILED"))
+        {
             failed.insert(name.to_owned());
         } else if let Some((_, counts)) = line
             .strip_prefix("test result: ")
             .and_then(|line| line.split_once(". "))
         {
             let count = counts.split_once(" passed").map(|(count, _)| count);
-            passed += count.and_then(|count| count.parse::<usize>().ok()).unwrap_or(0);
+            passed += count
+                .and_then(|count| count.parse::<usize>().ok())
+                .unwrap_or(0);
         }
     }
     Ran::Ended {
@@ -211,7 +221,11 @@ impl fmt::Display for Ran {
                 write!(f, "{passed} tests passed, none failed")
             }
             Self::Ended { passed, failed } => {
-                write!(f, "{passed} tests passed, these failed: {}", failed.join(", "))
+                write!(
+                    f,
+                    "{passed} tests passed, these failed: {}",
+                    failed.join(", ")
+                )
             }
             Self::Hangs => f.write_str("it did not end in time"),
             Self::Unbuilt => f.write_str("it could not be built"),
