@@ -25,6 +25,12 @@ impl<R: Copy + Ord, T: Clone + Eq> Placement<R, T> {
         verdict
     }
 
+    /// Whether this is the token accepted at the watermark, active or not.
+    #[must_use]
+    pub fn has_accepted(&self, token: &T) -> bool {
+        self.accepted_token() == Some(token)
+    }
+
     fn decide(&mut self, attempt: &Attempt<T>, outcome: Outcome<R, T>) -> Verdict {
         let bearing = match outcome {
             // spec: PLC-20

@@ -85,14 +85,6 @@ impl<R: Copy, T> Placement<R, T> {
     }
 }
 
-impl<R, T: Eq> Placement<R, T> {
-    /// Whether this is the token accepted at the watermark, active or not.
-    #[must_use]
-    pub fn has_accepted(&self, token: &T) -> bool {
-        self.accepted_token() == Some(token)
-    }
-}
-
 impl<R, T: Clone> Placement<R, T> {
     /// Takes the snapshot that one request is made from.
     // spec: PLC-3
