@@ -20,7 +20,7 @@ pub mod source;
 use std::path::{Path, PathBuf};
 
 pub use columns::{Cell, Column, Kind, Method, OBSERVED, On, PLAIN, columns};
-pub use equivalents::{EQUIVALENTS, Equivalent};
+pub use equivalents::{EQUIVALENTS, Equivalent, Fate};
 pub use fault::Fault;
 pub use faulty::Faulty;
 pub use matrix::{Matrix, Problem, Row, run};

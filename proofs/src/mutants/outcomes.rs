@@ -7,15 +7,15 @@ use std::{fs, io};
 use serde::Deserialize;
 use thiserror::Error;
 
-use super::equivalents::{EQUIVALENTS, Equivalent};
+use super::equivalents::{EQUIVALENTS, Equivalent, Fate};
 
 /// What one run of cargo-mutants found.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Outcomes {
     /// Mutants that a test noticed.
     pub caught: usize,
-    /// Mutants for which the tests did not end in time, which counts as noticed.
-    pub timeouts: Vec<String>,
+    /// Mutants for which the tests did not end in time, and that are reviewed as endless.
+    pub stopped: usize,
     /// Mutants that do not compile, and show nothing.
     pub unviable: usize,
     /// Mutants that no test noticed and that are reviewed as equivalent.
@@ -56,6 +56,9 @@ pub enum OutcomeProblem {
         /// The line.
         line: &'static str,
     },
+    /// The tests did not end in time, and no review says why. A slow machine would look the same.
+    #[error("not ended in time: {0}")]
+    Stopped(String),
     /// Something else than the known results.
     #[error("{name}: {summary}")]
     Unknown {
@@ -105,8 +108,14 @@ enum Scenario {
 struct Mutant {
     name: String,
     file: String,
+    function: Option<Function>,
     replacement: String,
     span: Span,
+}
+
+#[derive(Deserialize)]
+struct Function {
+    function_name: String,
 }
 
 #[derive(Deserialize)]
@@ -143,10 +152,10 @@ fn judge_text(
             Scenario::Mutant(mutant) => {
                 told += 1;
                 let line = line_of(mutant, source)?;
-                let reviewed = equivalents
+                let review = equivalents
                     .iter()
-                    .any(|review| review.is_of(&mutant.file, &line, &mutant.replacement));
-                found.note(mutant, &outcome.summary, reviewed);
+                    .find(|review| mutant.is_reviewed_by(review, &line));
+                found.note(mutant, &outcome.summary, review.map(|review| review.fate));
             }
         }
     }
@@ -159,7 +168,7 @@ fn judge_text(
             .problems
             .push(OutcomeProblem::Incomplete { listed, told });
     }
-    if found.caught + found.timeouts.len() == 0 {
+    if found.caught + found.stopped == 0 {
         found.problems.push(OutcomeProblem::NothingTested);
     }
     for review in equivalents {
@@ -175,16 +184,18 @@ fn judge_text(
 }
 
 impl Outcomes {
-    fn note(&mut self, mutant: &Mutant, summary: &str, reviewed: bool) {
+    fn note(&mut self, mutant: &Mutant, summary: &str, reviewed: Option<Fate>) {
         let name = mutant.name.clone();
         match (summary, reviewed) {
-            ("MissedMutant", true) => self.equivalent += 1,
-            ("MissedMutant", false) => self.problems.push(OutcomeProblem::Missed(name)),
-            ("CaughtMutant" | "Timeout", true) => {
+            ("MissedMutant", Some(Fate::Missed)) => self.equivalent += 1,
+            ("MissedMutant", _) => self.problems.push(OutcomeProblem::Missed(name)),
+            ("Timeout", Some(Fate::Stopped)) => self.stopped += 1,
+            ("Timeout", _) => self.problems.push(OutcomeProblem::Stopped(name)),
+            // Tests of several programs run one after another; an endless one may fail before.
+            ("CaughtMutant", Some(Fate::Missed)) => {
                 self.problems.push(OutcomeProblem::ReviewedNeedlessly(name));
             }
-            ("CaughtMutant", false) => self.caught += 1,
-            ("Timeout", false) => self.timeouts.push(name),
+            ("CaughtMutant", _) => self.caught += 1,
             ("Unviable", _) => self.unviable += 1,
             _ => self.problems.push(OutcomeProblem::Unknown {
                 name,
@@ -197,22 +208,27 @@ impl Outcomes {
     #[must_use]
     pub fn text(&self) -> String {
         let mut text = String::new();
-        for name in &self.timeouts {
-            let _ = writeln!(text, "stopped: {name}");
-        }
         for problem in &self.problems {
             let _ = writeln!(text, "problem: {problem}");
         }
         let _ = writeln!(
             text,
-            "cargo-mutants: {} caught, {} stopped, {} reviewed as equivalent, {} do not compile, {} problems",
+            "cargo-mutants: {} caught, {} stopped as reviewed, {} missed as reviewed, {} do not compile, {} problems",
             self.caught,
-            self.timeouts.len(),
+            self.stopped,
             self.equivalent,
             self.unviable,
             self.problems.len()
         );
         text
+    }
+}
+
+impl Mutant {
+    fn is_reviewed_by(&self, review: &Equivalent, line: &str) -> bool {
+        let function = self.function.as_ref();
+        (review.file, review.line, review.replacement) == (&*self.file, line, &*self.replacement)
+            && function.is_some_and(|function| function.function_name == review.function)
     }
 }
 
@@ -238,12 +254,19 @@ fn read(path: &Path) -> Result<String, OutcomeFault> {
 mod tests {
     use super::*;
 
-    const REVIEWED: [Equivalent; 1] = [Equivalent {
-        file: "a.rs",
-        line: "second",
-        replacement: "x",
-        reason: "for this test",
-    }];
+    const REVIEWED: [Equivalent; 2] =
+        [reviewed("x", Fate::Missed), reviewed("loop", Fate::Stopped)];
+
+    const fn reviewed(replacement: &'static str, fate: Fate) -> Equivalent {
+        Equivalent {
+            file: "a.rs",
+            function: "f",
+            line: "second",
+            replacement,
+            fate,
+            reason: "for this test",
+        }
+    }
 
     fn source(_: &str) -> Result<String, OutcomeFault> {
         Ok("first\n    second\n".to_owned())
@@ -251,7 +274,7 @@ mod tests {
 
     fn mutant(line: usize, replacement: &str, summary: &str) -> String {
         format!(
-            r#"{{"scenario":{{"Mutant":{{"name":"a.rs:{line} to {replacement}","file":"a.rs","span":{{"start":{{"line":{line}}}}},
+            r#"{{"scenario":{{"Mutant":{{"name":"a.rs:{line} to {replacement}","file":"a.rs","function":{{"function_name":"f"}},"span":{{"start":{{"line":{line}}}}},
             "replacement":"{replacement}"}}}},"summary":"{summary}"}}"#
         )
     }
@@ -272,11 +295,25 @@ mod tests {
         let outcomes = [
             baseline("Success"),
             mutant(1, "x", "CaughtMutant"),
-            mutant(1, "y", "Timeout"),
+            mutant(2, "loop", "Timeout"),
             mutant(2, "x", "MissedMutant"),
             mutant(2, "y", "Unviable"),
         ];
         assert_eq!(told(4, &outcomes), [""; 0]);
+    }
+
+    #[test]
+    fn what_is_stopped_is_told_unless_just_this_is_reviewed() {
+        let outcomes = [
+            baseline("Success"),
+            mutant(1, "y", "CaughtMutant"),
+            mutant(2, "x", "Timeout"),
+            mutant(2, "loop", "MissedMutant"),
+        ];
+        assert_eq!(
+            told(3, &outcomes),
+            ["not ended in time: a.rs:2 to x", "missed: a.rs:2 to loop"]
+        );
     }
 
     #[test]

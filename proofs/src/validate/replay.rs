@@ -283,9 +283,10 @@ impl Replay {
 
     fn token(&self, offered: Offered) -> Token {
         match offered {
-            Offered::Accepted if self.installs > 0 => Token::Install(self.installs),
+            // Before the first install this is nobody's.
+            Offered::Accepted => Token::Install(self.installs),
             Offered::Install(number) => Token::Install(number),
-            Offered::Accepted | Offered::Other => Token::Other,
+            Offered::Other => Token::Other,
         }
     }
 
