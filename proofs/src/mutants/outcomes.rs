@@ -5,6 +5,7 @@ use std::path::Path;
 use std::{fs, io};
 
 use serde::Deserialize;
+use serde::de::IgnoredAny;
 use thiserror::Error;
 
 use super::equivalents::{EQUIVALENTS, Equivalent, Fate};
@@ -82,14 +83,13 @@ pub enum OutcomeFault {
         error: io::Error,
     },
     /// It is not what cargo-mutants writes.
-    #[error("this is no outcomes.json of cargo-mutants: {0}")]
+    #[error("these are no outcomes.json and mutants.json of cargo-mutants: {0}")]
     Json(#[from] serde_json::Error),
 }
 
 #[derive(Deserialize)]
 struct File {
     outcomes: Vec<Outcome>,
-    total_mutants: usize,
 }
 
 #[derive(Deserialize)]
@@ -128,22 +128,27 @@ struct Place {
     line: usize,
 }
 
-/// Judges the `outcomes.json` at `path`, of a run over the sources of `workspace` as they are now.
+/// Judges the `outcomes.json` at `path`, of a run over the sources of `workspace` as they are now. What was to be
+/// tested stands beside it in `mutants.json`: the counts in `outcomes.json` are of what was tested by then.
 ///
 /// # Errors
 ///
 /// A file cannot be read, or is not what cargo-mutants writes.
 pub fn judge(path: &Path, workspace: &Path) -> Result<Outcomes, OutcomeFault> {
     let source = |file: &str| read(&workspace.join(file));
-    judge_text(&read(path)?, &source, EQUIVALENTS)
+    // In this order, so that a wrong path is told as it was given.
+    let outcomes = read(path)?;
+    let listed = read(&path.with_file_name("mutants.json"))?;
+    judge_texts((&outcomes, &listed), &source, EQUIVALENTS)
 }
 
-fn judge_text(
-    text: &str,
+fn judge_texts(
+    (outcomes, listed): (&str, &str),
     source: &impl Fn(&str) -> Result<String, OutcomeFault>,
     equivalents: &[Equivalent],
 ) -> Result<Outcomes, OutcomeFault> {
-    let file: File = serde_json::from_str(text)?;
+    let file: File = serde_json::from_str(outcomes)?;
+    let listed = serde_json::from_str::<Vec<IgnoredAny>>(listed)?.len();
     let mut found = Outcomes::default();
     let (mut baseline, mut told) = (false, 0);
     for outcome in &file.outcomes {
@@ -162,7 +167,6 @@ fn judge_text(
     if !baseline {
         found.problems.push(OutcomeProblem::Baseline);
     }
-    let listed = file.total_mutants;
     if told != listed {
         found
             .problems
@@ -281,8 +285,9 @@ mod tests {
 
     fn told(total: usize, outcomes: &[String]) -> Vec<String> {
         let outcomes = outcomes.join(",");
-        let text = format!(r#"{{"outcomes":[{outcomes}],"total_mutants":{total}}}"#);
-        let found = judge_text(&text, &source, &REVIEWED).unwrap();
+        let text = format!(r#"{{"outcomes":[{outcomes}]}}"#);
+        let listed = serde_json::to_string(&vec![0; total]).unwrap();
+        let found = judge_texts((&text, &listed), &source, &REVIEWED).unwrap();
         found.problems.iter().map(ToString::to_string).collect()
     }
 
@@ -342,8 +347,8 @@ mod tests {
             ["reviewed as equivalent, and noticed: a.rs:2 to x"]
         );
         let gone = |_: &str| Ok("first\n".to_owned());
-        let text = r#"{"outcomes":[],"total_mutants":0}"#;
-        let found = judge_text(text, &gone, &REVIEWED).unwrap();
+        let texts = (r#"{"outcomes":[]}"#, "[]");
+        let found = judge_texts(texts, &gone, &REVIEWED).unwrap();
         let problem = OutcomeProblem::ReviewedUnknown {
             file: "a.rs",
             line: "second",
@@ -380,6 +385,7 @@ mod tests {
 
     #[test]
     fn other_files_are_refused() {
-        assert!(judge_text("{}", &source, &[]).is_err());
+        assert!(judge_texts(("{}", "[]"), &source, &[]).is_err());
+        assert!(judge_texts((r#"{"outcomes":[]}"#, "{}"), &source, &[]).is_err());
     }
 }
