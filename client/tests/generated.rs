@@ -19,6 +19,7 @@ use moorline_fixtures::sequence::Sequence;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 use support::player::{ModelRun, WireRun};
+use support::trace::validated;
 use tokio::sync::Semaphore;
 
 /// Sequences that are played at a time, each with a service and a client of its own.
@@ -57,9 +58,16 @@ fn the_bare_model_agrees_with_every_generated_sequence() {
 /// spec-test: PLC-3, PLC-4, PLC-5, PLC-6, PLC-8, PLC-13, PLC-15, PLC-16, PLC-20, PLC-21, END-2, END-3
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn the_real_client_agrees_with_every_generated_sequence() {
+    let mut played = 0;
     for (k, sequences) in load() {
+        played += u64::try_from(sequences.len()).unwrap();
         play_on_the_wire(k, sequences).await;
     }
+    assert_eq!(
+        (played, validated().0),
+        (1_002, 1_002),
+        "each trace is validated"
+    );
 }
 
 /// For the larger suites, which are not kept: `MOORLINE_GENERATED` names one file that

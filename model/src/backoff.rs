@@ -122,6 +122,12 @@ mod tests {
     }
 
     #[test]
+    fn tells_its_bounds() {
+        let backoff = Backoff::new(MS(3), MS(7)).unwrap();
+        assert_eq!((backoff.min(), backoff.max()), (MS(3), MS(7)));
+    }
+
+    #[test]
     fn refuses_bounds_that_would_spin_or_never_hold() {
         assert_eq!(Backoff::new(MS(0), MS(1)), Err(BackoffFault::MinZero));
         assert_eq!(Backoff::new(MS(2), MS(1)), Err(BackoffFault::MinOverMax));

@@ -360,3 +360,68 @@ impl<N: AsRef<str>, V: AsRef<[u8]>> HeaderLines for Vec<(N, V)> {
         self.as_slice().lines(name)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    // spec-test: REQ-7
+    #[test]
+    fn reserves_what_the_protocol_and_the_library_set() {
+        for name in [
+            "authorization",
+            "accept",
+            "user-agent",
+            "host",
+            "x-tunnel-shard-token",
+            "x-tunnel-",
+        ] {
+            assert!(is_reserved_header(name), "{name}");
+        }
+        for name in [
+            "x-custom",
+            "x-tunne",
+            "tunnel",
+            "authorizatio",
+            "x-authorization",
+            "",
+        ] {
+            assert!(!is_reserved_header(name), "{name}");
+        }
+    }
+
+    // spec-test: CLS-11, CLS-12, CLS-13
+    #[test]
+    fn holds_the_limit_even_if_the_transport_does_not() {
+        let correction = br#"{"error":{"code":"wrong_cluster","policy_revision":1}}"#;
+        let lines = vec![("X-Tunnel-Shard-Token", "route-a")];
+        let ends = |size: usize| {
+            let mut body = correction.to_vec();
+            body.resize(size, b' ');
+            let exchange = Exchange::Head {
+                status: 409,
+                headers: &lines,
+                body: Body::Complete(&body),
+            };
+            classify(exchange, false, 0).outcome
+        };
+        assert!(matches!(ends(ERROR_BODY_LIMIT), Outcome::Correction(_)));
+        assert_eq!(ends(ERROR_BODY_LIMIT + 1), Outcome::Neutral);
+    }
+
+    // spec-test: PRIV-2
+    #[test]
+    fn a_body_prints_its_kind_alone() {
+        let printed = [
+            Body::Complete(b"secret"),
+            Body::Interrupted(Interruption::Closed),
+            Body::OverLimit,
+            Body::Unread,
+        ]
+        .map(|body| format!("{body:?}"));
+        assert_eq!(
+            printed,
+            ["Complete(..)", "Interrupted(..)", "OverLimit", "Unread"]
+        );
+    }
+}

@@ -370,6 +370,7 @@ mod tests {
         schedule.record(SECS(3), SECS(1), Ok(()), None, 0);
         schedule.record(SECS(4), SECS(1), Ok(()), None, 0);
         assert_eq!(schedule.readiness(), Readiness::Ready { since: SECS(3) });
+        assert!(schedule.readiness().is_ready());
         fail(&mut schedule, 5, DOWN);
         assert!(!schedule.readiness().is_ready());
     }
@@ -415,6 +416,14 @@ mod tests {
         wide.record(SECS(0), SECS(20), Err(closed), None, 0);
         assert_eq!(wide.long_poll(), LongPoll::new(SECS(11), SECS(9)));
         assert_eq!(wide.long_poll().deadline(), SECS(20));
+        assert_eq!(wide.long_poll().guardrail(), SECS(9));
+        let mut young = Schedule::new(Backoff::DEFAULT, LongPoll::new(SECS(30), SECS(9)));
+        young.record(SECS(0), SECS(16), Err(closed), None, 0);
+        assert_eq!(
+            young.long_poll().wait(),
+            SECS(8),
+            "half of a young poll's age at most"
+        );
     }
 
     #[test]

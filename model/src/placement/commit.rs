@@ -131,3 +131,23 @@ impl<R: Copy + Ord, T: Clone + Eq> Placement<R, T> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tells_the_accepted_token_from_others_active_or_not() {
+        let mut placement = Placement::new();
+        assert!(!placement.has_accepted(&"a"));
+        for token in ["a", "b"] {
+            let attempt = placement.snapshot();
+            placement.commit(
+                attempt,
+                Outcome::Correction(Correction { revision: 1, token }),
+            );
+            assert!(placement.has_accepted(&"a") && !placement.has_accepted(&"b"));
+        }
+        assert!(!placement.has_token(), "the second was in conflict");
+    }
+}

@@ -110,3 +110,21 @@ impl std::fmt::Display for Verdict {
         f.pad(self.name())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn four_verdicts_commit_nothing() {
+        let without: Vec<String> = Verdict::ALL
+            .into_iter()
+            .filter(|verdict| !verdict.committed())
+            .map(|verdict| verdict.to_string())
+            .collect();
+        assert_eq!(
+            without,
+            ["cancelled", "late", "neutral", "tokenless_failure"]
+        );
+    }
+}

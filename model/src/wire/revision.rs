@@ -99,6 +99,15 @@ mod tests {
 
     // spec-test: COR-12
     #[test]
+    fn prints_as_its_number() {
+        let revision = Revision::new(42).unwrap();
+        assert_eq!(
+            format!("{revision} {revision:?} {revision:>4}"),
+            "42 42   42"
+        );
+    }
+
+    #[test]
     fn refuses_each_other_form_of_number_and_value() {
         for text in [
             "",
