@@ -1,0 +1,4 @@
+//! Capability declarations, under libFuzzer.
+#![cfg_attr(fuzzing, no_main)]
+
+moorline_fuzz::target!(moorline_fuzz::capabilities::run);

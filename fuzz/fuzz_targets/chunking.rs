@@ -1,0 +1,4 @@
+//! Split responses, under libFuzzer.
+#![cfg_attr(fuzzing, no_main)]
+
+moorline_fuzz::target!(moorline_fuzz::chunking::run);

@@ -1,0 +1,4 @@
+//! Values written and read again, under libFuzzer.
+#![cfg_attr(fuzzing, no_main)]
+
+moorline_fuzz::target!(moorline_fuzz::roundtrip::run);
