@@ -13,7 +13,7 @@ use std::process::{Command, Output, Stdio};
 use std::time::Duration;
 
 use moorline_fixtures::answer::{Answer, TransportFault};
-use moorline_fixtures::scripted::ScriptedService;
+use moorline_fixtures::scripted::{ScriptedService, SilentListener};
 use moorline_proofs::validate::{Trace, Valid};
 
 const KEY: &str = "cli-test-key-51ab";
@@ -105,7 +105,7 @@ fn what_is_wrong_is_said_in_one_line_with_status_2() {
     ];
     for (args, expected) in [
         (vec![], "what to do? Try `moorline demo`"),
-        (vec!["pol"], "unknown command: expected demo or poll"),
+        (vec!["pol"], "unknown command: did you mean poll"),
         (vec!["poll"], "the endpoint is missing: give --endpoint URL"),
         (
             vec!["poll", "--endpont", "x"],
@@ -430,7 +430,7 @@ async fn play(args: &[&str], answers: Vec<Answer>) -> (i32, String, String) {
 }
 
 fn session() -> Vec<Answer> {
-    let command = r#"{"commands":[{"command_type":"jsonrpc","request_id":"r","shard_token":"cli-command-token"}]}"#;
+    let command = r#"{"commands":[{"command_type":"jsonrpc","request_id":"r","shard_token":"cli-command-token","jsonrpc":{}}]}"#;
     vec![
         correction(),
         Answer::status(204),
@@ -658,6 +658,58 @@ async fn a_signal_ends_polling_even_when_nobody_reads_its_lines() {
     panic!("the program did not end");
 }
 
+/// The variables that HTTP libraries read hold for other machines, and for none but those.
+/// spec-test: LOOP-20, END-5
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_proxy_of_the_environment_is_used_for_other_machines_alone() {
+    let proxy = SilentListener::start().await.unwrap();
+    let mut service = ScriptedService::start().unwrap();
+    let variables: Vec<(&str, String)> = [
+        "HTTP_PROXY",
+        "HTTPS_PROXY",
+        "ALL_PROXY",
+        "http_proxy",
+        "https_proxy",
+    ]
+    .map(|name| (name, proxy.endpoint()))
+    .into();
+    let own = service.endpoint();
+    let args = [
+        "poll",
+        "--endpoint",
+        &own,
+        "--tunnel-id",
+        "t",
+        "--api-key",
+        "env:API_KEY",
+        "--max-polls",
+        "1",
+    ];
+    let mut command = moorline(&args);
+    command.envs(variables.clone());
+    let program = tokio::task::spawn_blocking(move || command.output().unwrap());
+    let exchange = service.next_request().await.unwrap();
+    exchange.answer(Answer::status(204)).await;
+    assert_eq!(program.await.unwrap().status.code(), Some(0));
+    assert_eq!(proxy.counts().await.unwrap().connections, 0);
+
+    let mut args = poll_args(&[
+        "--max-polls",
+        "1",
+        "--poll-timeout",
+        "1s",
+        "--guardrail",
+        "1s",
+    ]);
+    args[2] = "https://tunnels.invalid";
+    let mut command = moorline(&args);
+    command.envs(variables);
+    let program = tokio::task::spawn_blocking(move || command.output().unwrap());
+    let output = program.await.unwrap();
+    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+    assert_eq!(proxy.counts().await.unwrap().connections, 1);
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn commands_that_cannot_be_read_are_not_passed_over_in_silence() {
     let body = r#"{"commands":[{"request_id":"r"},7]}"#;
@@ -688,6 +740,9 @@ fn the_demo_tells_its_whole_story_and_nothing_secret() {
         "token dropped",
         "still unavailable",
         "token restored",
+        "call 2: step 1 of 2",
+        "call 2: held until now",
+        "3 tool calls queued, 3 answered",
         "Ready: yes.",
     ] {
         assert!(out.contains(part), "{part} is missing: {out}");
@@ -701,8 +756,22 @@ fn the_demo_tells_its_whole_story_and_nothing_secret() {
         .map(|line| serde_json::from_str(line).unwrap())
         .collect();
     let summary = &lines.last().unwrap()["summary"];
-    assert_eq!(summary["commands"], 2);
     assert_eq!(summary["requests_seen"], summary["requests_as_configured"]);
+    let counts = [&summary["calls"], &summary["answers"], &summary["messages"]];
+    assert_eq!(counts, [3, 3, 5]);
+    assert_eq!(summary["own_tokens"], true);
+
+    let said = lines.iter().position(|line| line["delivered"]["call"] == 2);
+    let rest = &lines[said.expect("a notification of the second call")..];
+    let moved = rest.iter().position(|line| line["token_sent"] == 2);
+    let rest = &rest[moved.expect("a poll with the new token")..];
+    let late: Vec<_> = rest
+        .iter()
+        .map(|line| &line["delivered"])
+        .filter(|delivered| delivered["call"] == 2)
+        .map(|delivered| (delivered["token"].as_u64(), delivered["final"].as_bool()))
+        .collect();
+    assert_eq!(late, [(Some(1), Some(false)), (Some(1), Some(true))]);
 }
 
 #[cfg(unix)]

@@ -33,6 +33,8 @@ const KEPT: [(u8, usize, usize, usize, usize); 2] =
 struct GeneratedFile {
     format: String,
     k: u8,
+    /// What is covered: `pairs` or `transitions`.
+    goal: String,
     counts: Counts,
     sequences: Vec<Box<RawValue>>,
 }
@@ -47,11 +49,19 @@ struct Counts {
     polls: usize,
 }
 
+/// The sequences of one file, and what they cover.
+struct Suite {
+    k: u8,
+    goal: String,
+    covered: usize,
+    sequences: Vec<Sequence>,
+}
+
 /// spec-test: PLC-3, PLC-4, PLC-5, PLC-7, PLC-9, PLC-10, PLC-11, PLC-12, PLC-14, PLC-17, PLC-18, PLC-19
 #[test]
 fn the_bare_model_agrees_with_every_generated_sequence() {
-    for (k, sequences) in load() {
-        play_on_the_model(k, &sequences);
+    for suite in load() {
+        play_on_the_model(&suite);
     }
 }
 
@@ -59,9 +69,9 @@ fn the_bare_model_agrees_with_every_generated_sequence() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn the_real_client_agrees_with_every_generated_sequence() {
     let mut played = 0;
-    for (k, sequences) in load() {
-        played += u64::try_from(sequences.len()).unwrap();
-        play_on_the_wire(k, sequences).await;
+    for suite in load() {
+        played += u64::try_from(suite.sequences.len()).unwrap();
+        play_on_the_wire(suite).await;
     }
     assert_eq!(
         (played, validated().0),
@@ -80,26 +90,27 @@ async fn model_and_real_client_agree_with_one_generated_file() {
     let stem = file.file_stem().and_then(|stem| stem.to_str());
     let k = stem.and_then(|stem| stem.strip_prefix('k')?.parse().ok());
     let k = k.expect("a file name such as k3.json");
-    let (counts, sequences) = read(file, k);
+    let (counts, suite) = read(file, k);
     assert!(counts.goal > 0 && counts.sequences > 0);
-    play_on_the_model(k, &sequences);
-    play_on_the_wire(k, sequences).await;
+    play_on_the_model(&suite);
+    play_on_the_wire(suite).await;
 }
 
-fn play_on_the_model(k: u8, sequences: &[Sequence]) {
+fn play_on_the_model(suite: &Suite) {
     let begun = Instant::now();
     let mut requests = 0;
-    for sequence in sequences {
+    for sequence in &suite.sequences {
         ModelRun::default().play(sequence);
         requests += polls(sequence);
     }
-    tell("model", k, (sequences.len(), requests), begun);
+    suite.tell("model", suite.sequences.len(), requests, begun);
 }
 
 /// Plays all, each with a service and a client of its own; no other endpoint may hear anything.
-async fn play_on_the_wire(k: u8, sequences: Vec<Sequence>) {
+async fn play_on_the_wire(mut suite: Suite) {
     let begun = Instant::now();
     let elsewhere = SilentListener::start().await.unwrap();
+    let (k, sequences) = (suite.k, std::mem::take(&mut suite.sequences));
     let count = sequences.len();
     // A refused connection is a poll that sends no request, and each run ends with one poll more.
     let expected: usize = sequences
@@ -114,7 +125,7 @@ async fn play_on_the_wire(k: u8, sequences: Vec<Sequence>) {
     );
     let heard = elsewhere.counts().await.unwrap();
     assert_eq!((heard.connections, heard.bytes_received), (0, 0));
-    tell("wire", k, (count, expected), begun);
+    suite.tell("wire", count, expected, begun);
 }
 
 /// Plays many side by side; returns how many requests their services were sent.
@@ -136,7 +147,7 @@ async fn play_all(sequences: Vec<Sequence>, elsewhere: &str) -> u64 {
 }
 
 /// Reads the files that are kept, and holds what is in them against what should be.
-fn load() -> Vec<(u8, Vec<Sequence>)> {
+fn load() -> Vec<Suite> {
     let kept = Path::new(env!("CARGO_MANIFEST_DIR")).join("../fixtures/generated");
     let mut loaded = Vec::new();
     for (k, pairs, sequences, steps, polls) in KEPT {
@@ -144,13 +155,13 @@ fn load() -> Vec<(u8, Vec<Sequence>)> {
         assert_eq!((counts.goal, counts.pairs), (pairs, pairs), "K = {k}");
         let counted = (counts.sequences, counts.steps, counts.polls);
         assert_eq!(counted, (sequences, steps, polls), "K = {k}");
-        loaded.push((k, found));
+        loaded.push(found);
     }
     loaded
 }
 
 /// Reads one file, and holds what it says of itself against what is in it.
-fn read(file: &Path, k: u8) -> (Counts, Vec<Sequence>) {
+fn read(file: &Path, k: u8) -> (Counts, Suite) {
     let text = std::fs::read_to_string(file).expect("the generated file");
     let read: GeneratedFile = serde_json::from_str(&text).expect("a generated file");
     assert_eq!((read.format.as_str(), read.k), ("moorline-generated/1", k));
@@ -175,7 +186,13 @@ fn read(file: &Path, k: u8) -> (Counts, Vec<Sequence>) {
         "K = {k}: what is there is what the file says"
     );
     assert!(found.iter().all(|one| one.steps.len() <= 30), "K = {k}");
-    (counts, found)
+    let suite = Suite {
+        k,
+        goal: read.goal,
+        covered: counts.covered,
+        sequences: found,
+    };
+    (counts, suite)
 }
 
 fn polls(sequence: &Sequence) -> usize {
@@ -193,11 +210,19 @@ fn refused(sequence: &Sequence) -> usize {
     answers.filter(|answer| **answer == refuse).count()
 }
 
-fn tell(who: &str, k: u8, (sequences, requests): (usize, usize), begun: Instant) {
-    let seconds = begun.elapsed().as_secs_f64();
-    let covers = match KEPT.iter().find(|kept| kept.0 == k) {
-        Some((_, pairs, ..)) => format!("{pairs} of {pairs} pairs of transitions, "),
-        None => String::new(),
-    };
-    println!("{who}, K = {k}: {sequences} sequences, {requests} requests, {covers}{seconds:.1} s");
+impl Suite {
+    fn tell(&self, who: &str, sequences: usize, requests: usize, begun: Instant) {
+        let seconds = begun.elapsed().as_secs_f64();
+        let Self {
+            k, goal, covered, ..
+        } = self;
+        let per_second = |count: usize| count as f64 / seconds;
+        println!(
+            "{who}, K = {k}: {sequences} sequences, {requests} requests, {covered} of {covered} {goal}, {seconds:.1} s \
+             ({:.0} sequences, {:.0} requests, {:.0} {goal} per second)",
+            per_second(sequences),
+            per_second(requests),
+            per_second(*covered),
+        );
+    }
 }

@@ -21,7 +21,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use moorline::cli::own_targets;
-use moorline::{ControlPlane, PollReport};
+use moorline::{ControlPlane, PollReport, ProxyChoice};
 use moorline_fixtures::answer::{Answer, CutBy, TransportFault};
 use moorline_fixtures::scripted::ScriptedService;
 use support::tls::TlsServer;
@@ -35,6 +35,7 @@ use tracing_subscriber::layer::SubscriberExt;
 const SERVER_TEXT: &str = "server-text-55d1";
 const TOKEN: &str = "route-token-a90b";
 const COMMAND_TOKEN: &str = "command-token-3c4d";
+const PROXY_PASSWORD: &str = "proxy-password-8e21";
 
 #[derive(Clone, Default)]
 struct Captured(Arc<Mutex<Vec<u8>>>);
@@ -91,7 +92,7 @@ fn correction(revision: &str, token: &str) -> Answer {
 /// Every kind of answer, each with the service's text in headers and body.
 fn answers() -> Vec<Answer> {
     let command = format!(
-        r#"{{"commands":[{{"command_type":"jsonrpc","request_id":"r","shard_token":"{COMMAND_TOKEN}","x":"{SERVER_TEXT}"}},
+        r#"{{"commands":[{{"command_type":"jsonrpc","request_id":"r","shard_token":"{COMMAND_TOKEN}","jsonrpc":{{}},"x":"{SERVER_TEXT}"}},
         {{"request_id":"{SERVER_TEXT}"}}]}}"#
     );
     let mut answers = vec![
@@ -194,6 +195,9 @@ async fn nothing_that_is_shown_holds_a_secret_a_host_or_server_text() {
     settings.extra_headers = vec![("authorization".parse().unwrap(), KEY.parse().unwrap())];
     settings.long_poll =
         moorline::model::schedule::LongPoll::new(Duration::from_millis(800), Duration::ZERO);
+    // An endpoint on this machine is reached directly, so that nothing goes there.
+    let proxy = format!("http://proxy-user:{PROXY_PASSWORD}@127.0.0.1:9/");
+    settings.proxy = ProxyChoice::Explicit(proxy.parse().unwrap());
     let mut shown = format!("{settings:?} {settings:#?}");
     let client = connect(settings);
     let answers = answers();
@@ -222,6 +226,7 @@ async fn nothing_that_is_shown_holds_a_secret_a_host_or_server_text() {
         TUNNEL,
         TOKEN,
         COMMAND_TOKEN,
+        PROXY_PASSWORD,
         SERVER_TEXT,
         "route-token-rival",
         "127.0.0.1",

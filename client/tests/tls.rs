@@ -12,18 +12,23 @@ mod support;
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
+use std::time::Duration;
 
 use bytes::Bytes;
 use http::{Request, Response};
 use moorline::model::placement::Verdict;
 use moorline::model::poll::{Interruption, PollFault};
+use moorline::model::schedule::LongPoll;
 use moorline::model::wire::CorrectionFault;
 use moorline::{ControlPlane, PollReport, ProxyChoice, SetupError};
+use moorline_fixtures::answer::Answer;
+use moorline_fixtures::scripted::{ScriptedService, SilentListener};
 use support::tls::{NAME, TlsServer};
 use support::trace::connect;
 use support::{Flight, KEY, settings};
 use tokio::io::{AsyncReadExt, AsyncWriteExt, copy_bidirectional};
 use tokio::net::{TcpListener, TcpStream};
+use tokio::time::timeout;
 
 #[tokio::test]
 async fn trusts_a_certificate_that_the_ca_bundle_names() {
@@ -75,7 +80,8 @@ async fn an_explicit_proxy_carries_the_encrypted_connection() {
     let client = connect(settings);
     let port = server.port();
     let relay = async {
-        let (mut socket, _) = proxy.accept().await.unwrap();
+        let accepted = timeout(Duration::from_secs(30), proxy.accept()).await;
+        let (mut socket, _) = accepted.expect("the proxy is used").unwrap();
         let mut head = Vec::new();
         while !head.ends_with(b"\r\n\r\n") {
             head.push(socket.read_u8().await.unwrap());
@@ -105,18 +111,14 @@ async fn an_explicit_proxy_carries_the_encrypted_connection() {
 /// spec-test: LOOP-20
 #[tokio::test]
 async fn an_endpoint_on_this_machine_is_reached_without_any_proxy() {
-    let mut service = moorline_fixtures::scripted::ScriptedService::start().unwrap();
-    let proxy = moorline_fixtures::scripted::SilentListener::start()
-        .await
-        .unwrap();
+    let mut service = ScriptedService::start().unwrap();
+    let proxy = SilentListener::start().await.unwrap();
     let mut settings = settings(&service.endpoint());
     settings.proxy = ProxyChoice::Explicit(proxy.endpoint().parse().unwrap());
     let client = connect(settings);
     let flight = Flight::begin(&client);
     let exchange = service.next_request().await.unwrap();
-    exchange
-        .answer(moorline_fixtures::answer::Answer::status(204))
-        .await;
+    exchange.answer(Answer::status(204)).await;
     assert_eq!(flight.end().await.verdict, Verdict::Success);
     assert_eq!(proxy.counts().await.unwrap().connections, 0);
 }
@@ -220,6 +222,46 @@ async fn http_2_is_spoken_and_nothing_is_sent_twice() {
         assert_eq!(requests.load(SeqCst), index + 1, "one request a poll");
     }
     served.abort();
+}
+
+/// Neither to plain http, where the key would be readable, nor to another encrypted endpoint, nor by an advertised
+/// alternative service.
+/// spec-test: END-3, END-4
+#[tokio::test]
+async fn an_encrypted_endpoint_is_left_by_no_redirect() {
+    let elsewhere = SilentListener::start().await.unwrap();
+    let server = TlsServer::start("h2").await;
+    let mut settings = server.trusted_settings();
+    settings.long_poll = LongPoll::new(Duration::from_secs(10), Duration::ZERO);
+    let client = connect(settings);
+    let requests = Arc::new(AtomicUsize::new(0));
+    let other = elsewhere.address().to_string();
+    let (mut answers, mut expected) = (Vec::new(), Vec::new());
+    for status in [200, 201, 301, 302, 303, 307, 308, 409, 421, 503] {
+        for scheme in ["http:", "https:", ""] {
+            let answer = Response::builder()
+                .status(status)
+                .header("location", format!("{scheme}//{other}/v1"))
+                .header("alt-svc", format!("h2=\"{other}\"; ma=60"));
+            answers.push(H2Answer::Respond(
+                answer.body(r#"{"commands":[]}"#).unwrap(),
+            ));
+            expected.push(status);
+        }
+    }
+    let served = tokio::spawn(serve_h2(server, answers, Arc::clone(&requests)));
+    for (index, status) in expected.into_iter().enumerate() {
+        let report = Flight::begin(&client).end().await;
+        match report.reply {
+            Ok(_) => assert_eq!(status, 200),
+            Err(error) => assert_eq!(error.fault(), PollFault::Status(status)),
+        }
+        assert_eq!(requests.load(SeqCst), index + 1, "one request a poll");
+    }
+    assert_eq!(requests.load(SeqCst), 30);
+    served.abort();
+    let heard = elsewhere.counts().await.unwrap();
+    assert_eq!((heard.connections, heard.bytes_received), (0, 0));
 }
 
 /// What cuts a long poll closes the connection, in order or not; both are told from a break.

@@ -11,6 +11,7 @@
 
 mod support;
 
+use std::num::NonZeroU16;
 use std::time::Duration;
 
 use moorline::model::placement::Verdict;
@@ -20,7 +21,9 @@ use moorline::{ControlPlane, HttpTransport, PollReport};
 use moorline_fixtures::answer::{Answer, CutBy, Framing, TransportFault};
 use moorline_fixtures::scripted::{Exchange, ScriptedService, SilentListener};
 use support::trace::validated;
-use support::{Flight, LIMIT, assert_is_poll, client, settings, token_of};
+use support::{
+    Flight, LIMIT, TUNNEL, assert_is_poll, assert_same_but_for_token, client, settings, token_of,
+};
 use tokio::io::AsyncWriteExt;
 use tokio::net::{TcpListener, TcpSocket, TcpStream};
 use tokio::time::timeout;
@@ -60,25 +63,18 @@ async fn poll(
 async fn follows_no_redirect_of_any_status_to_any_target() {
     let elsewhere = SilentListener::start().await.unwrap();
     let mut service = ScriptedService::start().unwrap();
-    let client = client(&service.endpoint());
-    let (own, other) = (service.endpoint(), elsewhere.endpoint());
-    let targets = [
-        format!("{other}/v1/tunnels/x/poll"),
-        format!("{own}/v1/tunnels/x/poll"),
-        "/elsewhere".to_owned(),
-        format!("//{}", elsewhere.address()),
-        "?limit=1".to_owned(),
-    ];
-    let mut polls = 0;
-    for status in [300, 301, 302, 303, 304, 305, 306, 307, 308, 399] {
+    // A redirect that is followed to a listener that never answers should not take half a minute to show.
+    let client = support::hasty_client(&service.endpoint(), Duration::from_secs(10));
+    let targets = targets(&service, &elsewhere);
+    let (mut polls, mut first) = (0, None);
+    for status in 300..=399 {
         for target in &targets {
-            let answer = Answer::status(status)
-                .with_header("Location", target.as_str())
-                .with_header("Refresh", format!("0; url={target}"))
-                .with_header("Alt-Svc", format!("h2=\"{}\"", elsewhere.address()))
-                .with_header("X-Tunnel-Shard-Token", "redirect-token");
-            let (token, report) = poll(&client, &mut service, answer).await;
-            assert_eq!(token, None, "{status} {target}");
+            let answer = pointing_to(Answer::status(status), target, &elsewhere);
+            let (flight, exchange) = begin(&client, &mut service).await;
+            let first = first.get_or_insert_with(|| exchange.request.clone());
+            assert_same_but_for_token(first, &exchange.request);
+            assert_eq!(token_of(&exchange.request), None, "{status} {target}");
+            let report = end(flight, exchange, answer).await;
             assert_eq!(report.reply.unwrap_err().fault(), PollFault::Status(status));
             assert_eq!(report.verdict, Verdict::Neutral);
             polls += 1;
@@ -89,8 +85,92 @@ async fn follows_no_redirect_of_any_status_to_any_target() {
             );
         }
     }
+    assert_eq!((polls, heard_by(&elsewhere).await), (900, (0, 0)));
+}
+
+/// Each kind of reference that names another place than the poll itself, and one that names it.
+fn targets(service: &ScriptedService, elsewhere: &SilentListener) -> [String; 9] {
+    let (own, other) = (service.endpoint(), elsewhere.address());
+    [
+        format!("http://{other}/v1/tunnels/{TUNNEL}/poll"),
+        format!("https://{other}/v1/tunnels/{TUNNEL}/poll"),
+        format!("http://localhost:{}/", elsewhere.address().port()),
+        format!("//{other}"),
+        format!("{own}/v1/tunnels/{TUNNEL}/poll"),
+        "/elsewhere".to_owned(),
+        "elsewhere".to_owned(),
+        "?limit=1".to_owned(),
+        String::new(),
+    ]
+}
+
+/// The answer with this target in every header that names a place, and a cookie for it.
+fn pointing_to(answer: Answer, target: &str, elsewhere: &SilentListener) -> Answer {
+    let (url, other) = (elsewhere.endpoint(), elsewhere.address());
+    answer
+        .with_header("Location", target)
+        .with_header("Content-Location", target)
+        .with_header("Refresh", format!("0; url={target}"))
+        .with_header("Link", format!("<{target}>; rel=preconnect"))
+        .with_header("Link", format!("<{url}>; rel=\"canonical alternate next\""))
+        .with_header(
+            "Alt-Svc",
+            format!("h2=\"{other}\", http/1.1=\"{other}\"; ma=60"),
+        )
+        .with_header("Host", other.to_string())
+        .with_header("X-Forwarded-Host", other.to_string())
+        .with_header("Proxy", url.as_str())
+        .with_header("Set-Cookie", format!("endpoint={other}"))
+}
+
+/// Connections and bytes.
+async fn heard_by(elsewhere: &SilentListener) -> (u64, u64) {
     let heard = elsewhere.counts().await.unwrap();
-    assert_eq!((polls, heard.connections, heard.bytes_received), (50, 0, 0));
+    (heard.connections, heard.bytes_received)
+}
+
+/// Statuses that no client takes for redirects are none here either: not with a body that names a place, nor
+/// with credentials of a proxy asked for.
+/// spec-test: END-1, END-2, END-3, END-4, END-5, END-9
+#[tokio::test]
+async fn no_answer_of_any_status_moves_the_endpoint() {
+    let elsewhere = SilentListener::start().await.unwrap();
+    let mut service = ScriptedService::start().unwrap();
+    let client = support::hasty_client(&service.endpoint(), Duration::from_secs(10));
+    let targets = targets(&service, &elsewhere);
+    let url = elsewhere.endpoint();
+    let body = format!(
+        r#"{{"commands":[],"endpoint":"{url}","url":"{url}","error":{{"code":"moved","endpoint":"{url}"}}}}"#
+    );
+    let statuses = [
+        200, 201, 202, 204, 226, 400, 401, 402, 403, 404, 405, 407, 408, 409, 410, 421, 426, 429,
+        451, 500, 502, 503, 504, 511, 599, 600, 999,
+    ];
+    let (mut polls, mut first) = (0, None);
+    for status in statuses {
+        for target in &targets {
+            let answer = match status {
+                204 => Answer::status(204),
+                _ => Answer::json(status, body.as_str()),
+            };
+            let answer = pointing_to(answer, target, &elsewhere)
+                .with_header("Upgrade", "h2c")
+                .with_header("Proxy-Authenticate", "Basic realm=\"elsewhere\"");
+            let (flight, exchange) = begin(&client, &mut service).await;
+            let first = first.get_or_insert_with(|| exchange.request.clone());
+            assert_same_but_for_token(first, &exchange.request);
+            let report = end(flight, exchange, answer).await;
+            let found = report.reply.map(|_| ()).map_err(|error| error.fault());
+            let expected = match status {
+                200 | 204 => Ok(()),
+                _ => Err(PollFault::Status(status)),
+            };
+            assert_eq!(found, expected, "{status} {target}");
+            polls += 1;
+            assert_eq!(service.counts().requests, polls, "{status} {target}");
+        }
+    }
+    assert_eq!((polls, heard_by(&elsewhere).await), (243, (0, 0)));
 }
 
 /// Anything that looks like an address in a correction is an unknown member.
@@ -99,21 +179,27 @@ async fn follows_no_redirect_of_any_status_to_any_target() {
 async fn goes_to_no_address_that_a_correction_names() {
     let elsewhere = SilentListener::start().await.unwrap();
     let mut service = ScriptedService::start().unwrap();
-    let client = client(&service.endpoint());
+    let client = support::hasty_client(&service.endpoint(), Duration::from_secs(10));
     let url = elsewhere.endpoint();
     let body = format!(
         r#"{{"url":"{url}","error":{{"code":"wrong_cluster","policy_revision":1,"endpoint":"{url}",
         "cluster":"{url}","routing_shard_token":"other-token"}}}}"#
     );
-    let answer = Answer::json(409, body)
-        .with_header("X-Tunnel-Shard-Token", elsewhere.endpoint())
-        .with_header("Location", url.as_str());
-    let (_, report) = poll(&client, &mut service, answer).await;
-    assert_eq!(report.verdict, Verdict::Installed);
-    let (token, report) = poll(&client, &mut service, Answer::status(204)).await;
+    let answer = Answer::json(409, body).with_header("X-Tunnel-Shard-Token", elsewhere.endpoint());
+    let answer = pointing_to(answer, &url, &elsewhere);
+    let (flight, exchange) = begin(&client, &mut service).await;
+    let first = exchange.request.clone();
+    assert_eq!(
+        end(flight, exchange, answer).await.verdict,
+        Verdict::Installed
+    );
+    let (flight, exchange) = begin(&client, &mut service).await;
+    assert_same_but_for_token(&first, &exchange.request);
+    let token = token_of(&exchange.request);
     assert_eq!(token, Some(url), "the token is repeated, never read");
+    let report = end(flight, exchange, Answer::status(204)).await;
     assert_eq!(report.verdict, Verdict::Success);
-    assert_eq!(elsewhere.counts().await.unwrap().connections, 0);
+    assert_eq!(heard_by(&elsewhere).await, (0, 0));
 }
 
 /// spec-test: PLC-8
@@ -121,7 +207,7 @@ async fn goes_to_no_address_that_a_correction_names() {
 async fn learns_no_token_from_a_success() {
     let mut service = ScriptedService::start().unwrap();
     let client = client(&service.endpoint());
-    let command = r#"{"commands":[{"command_type":"jsonrpc","request_id":"r","shard_token":"command-token"}],
+    let command = r#"{"commands":[{"command_type":"jsonrpc","request_id":"r","shard_token":"command-token","jsonrpc":{}}],
         "error":{"code":"wrong_cluster","policy_revision":9,"shard_token":"body-token"}}"#;
     for answer in [
         Answer::json(200, command).with_header("X-Tunnel-Shard-Token", "header-token"),
@@ -139,8 +225,7 @@ async fn learns_no_token_from_a_success() {
 async fn late_results_change_nothing_and_still_reach_their_callers() {
     let mut service = ScriptedService::start().unwrap();
     let client = client(&service.endpoint());
-    let commands =
-        r#"{"commands":[{"command_type":"jsonrpc","request_id":"r","shard_token":"t"}]}"#;
+    let commands = r#"{"commands":[{"command_type":"jsonrpc","request_id":"r","shard_token":"t","jsonrpc":{}}]}"#;
     let (slow_correction, held_correction) = begin(&client, &mut service).await;
     let (slow_success, held_success) = begin(&client, &mut service).await;
     let (_, report) = poll(&client, &mut service, correction(5, "route-a")).await;
@@ -338,6 +423,52 @@ async fn a_second_client_starts_tokenless_and_leaves_the_first_alone() {
     assert_eq!(token, None);
 }
 
+/// The instance is the process, so that a service can tell clients of one process from those of several.
+/// spec-test: REQ-3
+#[tokio::test]
+async fn every_client_of_one_process_names_the_same_instance() {
+    let mut service = ScriptedService::start().unwrap();
+    let (one, other) = (client(&service.endpoint()), client(&service.endpoint()));
+    let (flight, exchange) = begin(&one, &mut service).await;
+    let first = exchange.request.clone();
+    end(flight, exchange, Answer::status(204))
+        .await
+        .reply
+        .unwrap();
+    let (flight, exchange) = begin(&other, &mut service).await;
+    assert_same_but_for_token(&first, &exchange.request);
+    end(flight, exchange, Answer::status(204))
+        .await
+        .reply
+        .unwrap();
+}
+
+/// spec-test: LOOP-1
+#[tokio::test]
+async fn more_than_25_commands_are_never_asked_for() {
+    let mut service = ScriptedService::start().unwrap();
+    let client = client(&service.endpoint());
+    for (limit, asked) in [
+        (1, "1"),
+        (24, "24"),
+        (25, "25"),
+        (26, "25"),
+        (u16::MAX, "25"),
+    ] {
+        let cancel = CancellationToken::new();
+        let limit = NonZeroU16::new(limit).unwrap();
+        let serve = async {
+            let exchange = service.next_request().await.unwrap();
+            let found = exchange.request.query_value("limit").map(str::to_owned);
+            exchange.answer(Answer::status(204)).await;
+            found
+        };
+        let (found, report) = tokio::join!(serve, client.poll(limit, &cancel));
+        assert_eq!(found.as_deref(), Some(asked), "limit {limit}");
+        report.reply.unwrap();
+    }
+}
+
 /// spec-test: LOOP-9, LOOP-13
 #[tokio::test]
 async fn every_kind_of_correction_and_failure_obeys_retry_after() {
@@ -391,6 +522,35 @@ async fn every_kind_of_correction_and_failure_obeys_retry_after() {
     assert_eq!(report.next, Next::AtOnce, "a success needs no hint");
 }
 
+/// The date is held against the clock of this machine.
+/// spec-test: LOOP-11
+#[tokio::test]
+async fn a_date_asks_for_patience_only_while_it_is_ahead() {
+    let mut service = ScriptedService::start().unwrap();
+    let client = client(&service.endpoint());
+    let asking = |date| Answer::status(429).with_header("Retry-After", date);
+    let (_, report) = poll(
+        &client,
+        &mut service,
+        asking("Sun, 06 Nov 1994 08:49:37 GMT"),
+    )
+    .await;
+    let Next::After(delay) = report.next else {
+        panic!("a failure waits")
+    };
+    assert!(
+        delay <= Duration::from_millis(400),
+        "the first backoff: {delay:?}"
+    );
+    let (_, report) = poll(
+        &client,
+        &mut service,
+        asking("Fri, 31 Dec 9999 23:59:59 GMT"),
+    )
+    .await;
+    assert_eq!(report.next, Next::After(Duration::from_secs(60)));
+}
+
 /// spec-test: CLS-3, LOOP-4
 #[tokio::test]
 async fn the_polls_own_deadline_is_a_failure_and_no_cancellation() {
@@ -398,7 +558,11 @@ async fn the_polls_own_deadline_is_a_failure_and_no_cancellation() {
     let client = support::hasty_client(&service.endpoint(), Duration::from_millis(1_000));
     let (flight, held) = begin(&client, &mut service).await;
     assert_eq!(held.request.query_value("timeout_ms"), Some("1000"));
-    let report = end(flight, held, Answer::Fault(TransportFault::Deadline)).await;
+    // The service outwaits the client; a client without a deadline would outwait the service.
+    let patience = Duration::from_secs(20);
+    let silent = Answer::Fault(TransportFault::Deadline);
+    let ended = timeout(patience, end(flight, held, silent)).await;
+    let report = ended.expect("the deadline holds for the head");
     let fault = report.reply.unwrap_err().fault();
     assert_eq!(fault, PollFault::NoHead(Interruption::Deadline));
     assert_eq!(
@@ -407,12 +571,9 @@ async fn the_polls_own_deadline_is_a_failure_and_no_cancellation() {
     );
 
     let (flight, held) = begin(&client, &mut service).await;
-    let report = end(
-        flight,
-        held,
-        correction(1, "route-a").cut(9, CutBy::Deadline),
-    )
-    .await;
+    let silent = correction(1, "route-a").cut(9, CutBy::Deadline);
+    let ended = timeout(patience, end(flight, held, silent)).await;
+    let report = ended.expect("the deadline holds for the body too");
     let fault = report.reply.unwrap_err().fault();
     assert_eq!(
         fault,
@@ -585,6 +746,53 @@ async fn the_error_body_limit_counts_bytes_that_arrive() {
         Verdict::TokenlessFailure,
         "408 and 5xx count all the same"
     );
+}
+
+/// What is over the limit is left where it is: the poll ends though the body does not.
+/// spec-test: CLS-11, CLS-12
+#[tokio::test]
+async fn a_body_over_the_limit_is_dropped_without_waiting_for_its_end() {
+    let mut service = ScriptedService::start().unwrap();
+    let client = client(&service.endpoint());
+    for (status, verdict) in [(503, Verdict::TokenlessFailure), (409, Verdict::Neutral)] {
+        let endless = Answer::status(status)
+            .with_body(vec![b'x'; 200_000])
+            .with_framing(Framing::Chunked)
+            .cut(100_000, CutBy::Deadline);
+        let (flight, exchange) = begin(&client, &mut service).await;
+        let ended = timeout(Duration::from_secs(20), end(flight, exchange, endless)).await;
+        let report = ended.expect("nobody waits for the rest");
+        assert_eq!(report.verdict, verdict);
+        assert_eq!(report.reply.unwrap_err().fault(), PollFault::Status(status));
+    }
+}
+
+/// spec-test: CLS-7
+#[tokio::test]
+async fn the_envelope_limit_counts_all_chunks_together() {
+    let mut service = ScriptedService::start().unwrap();
+    let mut settings = settings(&service.endpoint());
+    settings.envelope_limit = 60_000;
+    let client = support::trace::connect(settings);
+    let command = r#"{"commands":[{"command_type":"jsonrpc","request_id":"r","shard_token":"t","jsonrpc":{}}]"#;
+    let body = |size: usize| {
+        let mut body = command.as_bytes().to_vec();
+        body.resize(size - 1, b' ');
+        body.push(b'}');
+        body
+    };
+    for framing in [
+        Framing::ContentLength,
+        Framing::Chunked,
+        Framing::UntilClose,
+    ] {
+        let sized = |size| Answer::json(200, body(size)).with_framing(framing);
+        let (_, report) = poll(&client, &mut service, sized(60_000)).await;
+        assert_eq!(report.reply.unwrap().commands.len(), 1, "{framing:?}");
+        let (_, report) = poll(&client, &mut service, sized(60_001)).await;
+        let fault = report.reply.unwrap_err().fault();
+        assert_eq!(fault, PollFault::EnvelopeTooLarge, "{framing:?}");
+    }
 }
 
 /// spec-test: CLS-7

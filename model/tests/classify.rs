@@ -315,7 +315,7 @@ fn only_a_complete_409_brings_a_token() {
 #[test]
 fn a_success_teaches_no_token_and_keeps_the_one_that_is_active() {
     let commands = br#"{"shard_token":"x","error":{"code":"wrong_cluster","policy_revision":99},
-        "commands":[{"request_id":"r","shard_token":"other","command_type":"jsonrpc"}]}"#;
+        "commands":[{"request_id":"r","shard_token":"other","command_type":"jsonrpc","jsonrpc":{}}]}"#;
     let successes = [
         (200, Body::Complete(commands.as_slice())),
         (204, Body::Unread),

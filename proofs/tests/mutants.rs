@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 use std::process::Command;
 
-use moorline_proofs::mutants::source::{MUTANTS, Suite, check_places};
+use moorline_proofs::mutants::source::{Group, Suite, check_places, mutants};
 use moorline_proofs::mutants::{
     COMPARED, Cell, Fault, REVIEWED, Report, columns, run, same_as_shipped, workspace,
 };
@@ -30,7 +30,7 @@ fn the_matrix_is_the_committed_one_and_shows_what_it_must() {
     };
     assert_eq!(report.problems(), [""; 0]);
     let text = report.text();
-    let last = "\nmutants: 68 step mutants, 0 source mutants, all killed\n";
+    let last = "\nmutants: 68 step mutants, 0 source mutants (0 of the shell), all killed\n";
     assert!(text.contains(last), "{text}");
     let json: serde_json::Value = serde_json::from_str(&report.json().unwrap()).unwrap();
     assert_eq!(json["passed"], true);
@@ -46,9 +46,7 @@ fn a_step_without_a_fault_is_the_shipped_one() {
 #[test]
 fn names_are_distinct_and_in_kebab_case() {
     let faults = Fault::ALL.iter().map(|fault| fault.name());
-    let names: Vec<&str> = faults
-        .chain(MUTANTS.iter().map(|mutant| mutant.name))
-        .collect();
+    let names: Vec<&str> = faults.chain(mutants().map(|mutant| mutant.name)).collect();
     assert_eq!(names.iter().collect::<BTreeSet<_>>().len(), names.len());
     for name in names {
         let kebab = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
@@ -75,27 +73,43 @@ fn outcomes_that_cannot_be_judged_exit_1_and_a_wrong_command_line_2() {
     let told = String::from_utf8_lossy(&missing.stderr);
     assert!(told.contains("no-such-file"), "{told}");
     assert_eq!(run(&["--judge", "x", "--source"]).status.code(), Some(2));
+    assert_eq!(run(&["--shard", "1/8"]).status.code(), Some(2));
+    for shard in ["0/8", "9/8", "1/0", "1", "x", "1/100000"] {
+        let refused = run(&["--source", "--shard", shard]);
+        assert_eq!(refused.status.code(), Some(2), "{shard}");
+        let told = String::from_utf8_lossy(&refused.stderr);
+        assert!(
+            told.contains("--shard <K/N>") && told.contains("expected"),
+            "{told}"
+        );
+    }
 }
 
 /// They are built and run by `moorline-proofs mutants --source`; that each can be written is seen here.
 #[test]
 fn each_source_mutant_has_its_place_and_a_killer() {
-    assert_eq!(check_places(&workspace()).unwrap(), 38);
-    let classified = MUTANTS
-        .iter()
-        .filter(|mutant| mutant.suite == Suite::Classify);
-    assert_eq!(classified.count(), 34);
-    let tests = |path| std::fs::read_to_string(workspace().join(path)).unwrap();
-    let classify = tests("model/tests/classify.rs");
-    let sequences = tests("client/tests/sequences.rs");
-    for mutant in MUTANTS {
-        let tests = match mutant.suite {
-            Suite::Classify => &classify,
-            Suite::Sequences => &sequences,
-        };
+    let counted = Group::ALL.map(|group| mutants().filter(|one| one.group() == group).count());
+    assert_eq!(counted, [34, 92], "classification, shell");
+    assert_eq!(check_places(&workspace()).unwrap(), 126);
+    for mutant in mutants() {
         assert!(!mutant.killers.is_empty(), "{}", mutant.name);
         for killer in mutant.killers {
-            assert!(tests.contains(&format!("fn {killer}(")), "{killer}");
+            let (file, test) = home(mutant.suite, killer);
+            let text = std::fs::read_to_string(workspace().join(&file)).unwrap();
+            assert!(text.contains(&format!("fn {test}(")), "{killer} in {file}");
         }
+    }
+}
+
+/// The file that a test stands in, and its name there.
+fn home(suite: Suite, killer: &str) -> (String, &str) {
+    match suite {
+        Suite::Classify => ("model/tests/classify.rs".to_owned(), killer),
+        Suite::Unit => {
+            let (path, test) = killer.rsplit_once("::tests::").unwrap();
+            let path = path.replace("::", "/");
+            (format!("client/src/{path}.rs"), test)
+        }
+        _ => (format!("client/tests/{suite}.rs"), killer),
     }
 }

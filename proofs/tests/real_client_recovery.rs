@@ -163,6 +163,7 @@ fn received(outcome: Outcome<u8, u8>) -> Received {
         _ => ReceivedBody::Complete(body.into()),
     };
     Received::Head {
+        arrived: Instant::now(),
         status,
         headers,
         body,

@@ -165,7 +165,7 @@ fn random_answer(random: &mut Random) -> Received {
         14 => no_content(),
         15 => answer(
             200,
-            r#"{"commands":[{"request_id":"r","shard_token":"t","command_type":"jsonrpc"},7]}"#,
+            r#"{"commands":[{"request_id":"r","shard_token":"t","command_type":"jsonrpc","jsonrpc":{}},7]}"#,
         ),
         16 => answer(200, "no envelope"),
         17 => answer(409, r#"{"error":{"code":"wrong_cluster"}}"#),

@@ -58,7 +58,7 @@ fn collect(dir: &Path, extension: &str, depth: usize, paths: &mut Vec<PathBuf>) 
         let entry = entry?;
         let (path, kind) = (entry.path(), entry.file_type()?);
         let name = entry.file_name();
-        let skipped = name == "target" || name.to_string_lossy().starts_with('.');
+        let skipped = is_built(&path) || name.to_string_lossy().starts_with('.');
         if kind.is_dir() && !skipped {
             collect(&path, extension, depth, paths)?;
         } else if kind.is_file() && path.extension().is_some_and(|found| found == extension) {
@@ -69,6 +69,11 @@ fn collect(dir: &Path, extension: &str, depth: usize, paths: &mut Vec<PathBuf>) 
         }
     }
     Ok(())
+}
+
+/// Whether a directory is cargo's own, whatever its name: sources may well be in one that is called `target`.
+fn is_built(directory: &Path) -> bool {
+    directory.join("CACHEDIR.TAG").exists()
 }
 
 fn at(path: &Path, reason: impl std::fmt::Display) -> io::Error {
@@ -93,13 +98,14 @@ mod tests {
             "model/src/lib.rs",
             "model/tests/trace/tree.rs",
             "client/src/lib.rs",
+            "client/src/target/mod.rs",
         ] {
             let found = sources
                 .iter()
                 .filter(|(path, _)| path == Path::new(expected));
             assert_eq!(found.count(), 1, "{expected}");
         }
-        let built = |path: &Path| path.components().any(|part| part.as_os_str() == "target");
+        let built = |path: &Path| path.starts_with("target") || path.starts_with("fuzz/target");
         assert!(!sources.iter().any(|(path, _)| built(path)));
     }
 }

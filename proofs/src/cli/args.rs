@@ -3,6 +3,8 @@ use std::path::PathBuf;
 
 use clap::{Parser, Subcommand, ValueEnum};
 
+use crate::mutants::source::Shard;
+
 /// Shows that the placement of moorline-model is right, and shows how.
 ///
 /// Start with `check`. Each property that it lists can be seen at work with `trace NAME`, and the
@@ -54,8 +56,9 @@ pub(super) enum Command {
     /// Run wrong steps against every check, and print which checks notice.
     ///
     /// Exits 0 if each is noticed and each check notices one that no other of its method does, or is reviewed; 1
-    /// if not. With `--source`, wrong versions of the source that decides what an answer means are built and
-    /// tested too, which takes some minutes.
+    /// if not. With `--source`, wrong versions of the source are built and tested too: of what decides what an
+    /// answer means, and of the client's shell around it. That takes some seconds for each; a part of them is run
+    /// with `--shard`.
     Mutants {
         /// Print the report as JSON.
         #[arg(long)]
@@ -63,6 +66,15 @@ pub(super) enum Command {
         /// Build and test wrong versions of the source too, in a copy under target/mutants.
         #[arg(long)]
         source: bool,
+        /// Run part K of N of the wrong sources: those at the places K, K + N, K + 2 N and so on. The same part has
+        /// the same mutants in every run. No part may be empty.
+        #[arg(
+            long,
+            value_name = "K/N",
+            requires = "source",
+            conflicts_with = "judge"
+        )]
+        shard: Option<Shard>,
         /// Run nothing, but judge what cargo-mutants found: its `mutants.out/outcomes.json`.
         #[arg(long, value_name = "FILE", conflicts_with_all = ["json", "source"])]
         judge: Option<PathBuf>,

@@ -25,6 +25,7 @@ use stateright::Model as _;
 use validate::Judged;
 
 use crate::check::{Choice, placement};
+use crate::mutants::source::Shard;
 use crate::mutants::{judge, workspace};
 use crate::stateright_check::Model;
 use crate::step::Shipped;
@@ -81,7 +82,12 @@ pub fn main() -> ExitCode {
             judge: Some(outcomes),
             ..
         } => judge_mutants(&outcomes),
-        Command::Mutants { json, source, .. } => run_mutants(json, source),
+        Command::Mutants {
+            json,
+            source,
+            shard,
+            ..
+        } => run_mutants(json, source.then(|| shard.unwrap_or(Shard::WHOLE))),
         Command::Trace { property: None } => {
             print!("{}", tell::list());
             ExitCode::SUCCESS
@@ -147,8 +153,8 @@ fn judge_mutants(outcomes: &Path) -> ExitCode {
     }
 }
 
-fn run_mutants(json: bool, source: bool) -> ExitCode {
-    let report = match mutants::report(source) {
+fn run_mutants(json: bool, shard: Option<Shard>) -> ExitCode {
+    let report = match mutants::report(shard) {
         Ok(report) => report,
         Err(fault) => {
             eprintln!("the source mutants could not be run: {fault}");

@@ -4,27 +4,28 @@ use std::io::IsTerminal as _;
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
-use crate::mutants::{Fault, Report, run, source, workspace};
+use crate::mutants::source::{self, Shard};
+use crate::mutants::{Fault, Report, run, workspace};
 
-/// Runs the mutants of the step, and those of the source if they are asked for.
+/// Runs the mutants of the step, and the part of those of the source that is asked for.
 ///
 /// # Errors
 ///
 /// The mutants of the source could not be run.
-pub(super) fn report(with_source: bool) -> Result<Report, source::SourceFault> {
+pub(super) fn report(shard: Option<Shard>) -> Result<Report, source::SourceFault> {
     let bar = bar(Fault::ALL.len() + 1);
     let matrix = run(&|fault| {
         bar.set_message(fault.name());
         bar.inc(1);
     });
     bar.finish_and_clear();
-    let source = if with_source {
-        let bar = self::bar(source::STAGES);
+    let source = if let Some(shard) = shard {
+        let bar = self::bar(source::stages(shard));
         let tell = |name: &str| {
             bar.set_message(name.to_owned());
             bar.inc(1);
         };
-        let run = source::run(&workspace(), &tell)?;
+        let run = source::run(&workspace(), shard, &tell)?;
         bar.finish_and_clear();
         Some(run)
     } else {

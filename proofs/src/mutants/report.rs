@@ -7,7 +7,7 @@ use serde::Serialize;
 use super::columns::{Cell, Column, Method};
 use super::matrix::{Matrix, Row};
 use super::reviewed::{REVIEWED, Reviewed};
-use super::source::{self, Ran, SourceRun};
+use super::source::{Group, Ran, Shard, SourceRun, mutants};
 
 /// All that a run of the mutants shows.
 #[derive(Clone, Debug)]
@@ -43,24 +43,33 @@ impl Report {
         for problem in &problems {
             let _ = writeln!(text, "problem: {problem}");
         }
-        let step = self.matrix.rows.len();
-        let source = self.source.as_ref().map_or(0, |source| source.rows.len());
-        let result = match problems.len() {
-            0 => "all killed".to_owned(),
-            count => format!("{count} problems"),
-        };
-        let _ = writeln!(
-            text,
-            "mutants: {step} step mutants, {source} source mutants, {result}"
-        );
         if self.source.is_none() {
-            let waiting = source::MUTANTS.len();
+            let waiting = mutants().count();
             let _ = writeln!(
                 text,
                 "({waiting} source mutants were not asked for: --source)"
             );
         }
+        let result = match problems.len() {
+            0 => "all killed".to_owned(),
+            count => format!("{count} problems"),
+        };
+        let _ = writeln!(text, "mutants: {}, {result}", self.counts());
         text
+    }
+
+    fn counts(&self) -> String {
+        let step = self.matrix.rows.len();
+        let source = self.source.as_ref();
+        let all = source.map_or(0, |source| source.rows.len());
+        let shell = source.map_or(0, |source| source.count(Group::Shell));
+        let counts = format!("{step} step mutants, {all} source mutants ({shell} of the shell)");
+        match source {
+            Some(source) if source.shard != Shard::WHOLE => {
+                format!("{counts} in shard {}", source.shard)
+            }
+            _ => counts,
+        }
     }
 
     /// The report as JSON.
@@ -109,20 +118,24 @@ struct ToldStep<'a> {
 #[derive(Serialize)]
 struct ToldSource<'a> {
     name: &'a str,
+    group: Group,
     file: &'a str,
     suite: &'a str,
     expected: &'a [&'a str],
     ran: &'a Ran,
+    seconds: f64,
 }
 
 fn told_source(source: &SourceRun) -> Vec<ToldSource<'_>> {
     let rows = source.rows.iter();
-    rows.map(|(mutant, ran)| ToldSource {
-        name: mutant.name,
-        file: mutant.file,
-        suite: mutant.suite.name(),
-        expected: mutant.killers,
-        ran,
+    rows.map(|row| ToldSource {
+        name: row.mutant.name,
+        group: row.mutant.group(),
+        file: row.mutant.file,
+        suite: row.mutant.suite.name(),
+        expected: row.mutant.killers,
+        ran: &row.ran,
+        seconds: row.took.as_secs_f64(),
     })
     .collect()
 }
@@ -209,15 +222,34 @@ fn source_table(source: &SourceRun) -> String {
     for (suite, ran) in &source.baseline {
         let _ = writeln!(text, "{suite} without a mutant: {ran}");
     }
+    for group in Group::ALL {
+        if source.count(group) > 0 {
+            put_group(source, group, &mut text);
+        }
+    }
+    let seconds = source.took.as_secs_f64();
     let _ = writeln!(
         text,
-        "{:<42} {:<10} tests that fail",
-        "source mutant", "suite"
+        "\n{seconds:.0} s in all, tests without a mutant included"
     );
-    for (mutant, ran) in &source.rows {
-        let failures = ran.failures().join(", ");
-        let _ = writeln!(text, "{:<42} {:<10} {failures}", mutant.name, mutant.suite);
-    }
-    let _ = writeln!(text, "{:.0} s in all", source.took.as_secs_f64());
     text
+}
+
+fn put_group(source: &SourceRun, group: Group, text: &mut String) {
+    let _ = writeln!(
+        text,
+        "\n{:<62} {:<9} {:>5}  tests that fail",
+        format!("wrong source: {group}"),
+        "suite",
+        "s"
+    );
+    for row in source.of(group) {
+        let (name, suite) = (row.mutant.name, row.mutant.suite);
+        let (seconds, failures) = (row.took.as_secs_f64(), row.ran.failures().join(", "));
+        let _ = writeln!(text, "{name:<62} {suite:<9} {seconds:>5.1}  {failures}");
+    }
+    let took: f64 = source.of(group).map(|row| row.took.as_secs_f64()).sum();
+    let count = source.count(group);
+    let each = took / f64::from(u32::try_from(count).unwrap_or(u32::MAX));
+    let _ = writeln!(text, "{count} mutants of {group}, {each:.1} s each");
 }

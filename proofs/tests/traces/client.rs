@@ -122,6 +122,7 @@ impl Flight {
 
 pub(crate) fn no_content() -> Received {
     Received::Head {
+        arrived: Instant::now(),
         status: 204,
         headers: HeaderMap::new(),
         body: ReceivedBody::Unread,
@@ -130,6 +131,7 @@ pub(crate) fn no_content() -> Received {
 
 pub(crate) fn answer(status: u16, body: &str) -> Received {
     Received::Head {
+        arrived: Instant::now(),
         status,
         headers: HeaderMap::new(),
         body: ReceivedBody::Complete(body.to_owned().into()),
@@ -142,6 +144,7 @@ pub(crate) fn correction(revision: u64, token: &str) -> Received {
     headers.insert("x-tunnel-shard-token", value);
     let body = format!(r#"{{"error":{{"code":"wrong_cluster","policy_revision":{revision}}}}}"#);
     Received::Head {
+        arrived: Instant::now(),
         status: 409,
         headers,
         body: ReceivedBody::Complete(body.into()),
@@ -154,6 +157,7 @@ pub(crate) fn no_head(by: Interruption) -> Received {
 
 pub(crate) fn cut(status: u16, by: Interruption) -> Received {
     Received::Head {
+        arrived: Instant::now(),
         status,
         headers: HeaderMap::new(),
         body: ReceivedBody::Interrupted(by, None),

@@ -1,4 +1,5 @@
-//! Wrong versions of the source that decides what an answer means, each built and tested.
+//! Wrong versions of the source, each built and tested: of what decides what an answer means, and of the client's
+//! shell around it.
 //!
 //! A copy of the workspace is kept under `target/mutants`. One mutant at a time is written into it, the tests
 //! that should notice are built and run there, and the file is put back. Nothing outside of `target/mutants`
@@ -6,28 +7,40 @@
 
 mod records;
 mod scratch;
+mod shard;
 mod suite;
 
 use std::io;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-pub use records::{MUTANTS, SourceMutant};
+pub use records::{Group, SourceMutant, mutants};
 use scratch::Scratch;
+pub use shard::{Shard, ShardFault};
 pub use suite::{Ran, Suite};
 use thiserror::Error;
 
-/// How many stages a run has: each suite without a mutant, and each mutant.
-pub const STAGES: usize = Suite::ALL.len() + MUTANTS.len();
-
-/// Every mutant of the source, and the tests without one.
+/// The mutants of one part, and the tests without one.
 #[derive(Clone, Debug)]
 pub struct SourceRun {
-    /// Each suite without a mutant.
+    /// Which part of all mutants was run.
+    pub shard: Shard,
+    /// Each suite that a mutant of the part is held against, without a mutant.
     pub baseline: Vec<(Suite, Ran)>,
-    /// Each mutant with what its suite said.
-    pub rows: Vec<(&'static SourceMutant, Ran)>,
+    /// Each mutant of the part.
+    pub rows: Vec<SourceRow>,
     /// How long all of it took.
+    pub took: Duration,
+}
+
+/// One mutant, built and tested.
+#[derive(Clone, Debug)]
+pub struct SourceRow {
+    /// The mutant.
+    pub mutant: &'static SourceMutant,
+    /// What its suite said.
+    pub ran: Ran,
+    /// How long building and testing took.
     pub took: Duration,
 }
 
@@ -83,6 +96,14 @@ pub enum SourceProblem {
         /// What the suite said.
         ran: Ran,
     },
+    /// Other mutants were run than the part has, or none.
+    #[error("{found} mutants were run, of {expected}")]
+    Skipped {
+        /// How many were run.
+        found: usize,
+        /// How many the part has.
+        expected: usize,
+    },
     /// Other than all tests were run.
     #[error("the mutant {mutant}: {found} tests were run, {expected} without it")]
     Lost {
@@ -95,30 +116,48 @@ pub enum SourceProblem {
     },
 }
 
-/// Builds and tests every mutant. `workspace` is the directory of the workspace's `Cargo.toml`; `tell` hears of
+/// How many stages a run has: each suite without a mutant, and each mutant.
+#[must_use]
+pub fn stages(shard: Shard) -> usize {
+    suites(shard).count() + shard.mutants().count()
+}
+
+/// The suites that a mutant of the part is held against.
+fn suites(shard: Shard) -> impl Iterator<Item = Suite> {
+    let is_used = move |suite: &Suite| shard.mutants().any(|mutant| mutant.suite == *suite);
+    Suite::ALL.into_iter().filter(is_used)
+}
+
+/// Builds and tests every mutant of the part. `workspace` is the directory of the workspace's `Cargo.toml`; `tell` hears of
 /// each mutant that is begun.
 ///
 /// # Errors
 ///
 /// A mutant could not be written, or cargo not be run. What the tests say is no error, but stands in the result.
-pub fn run(workspace: &Path, tell: &impl Fn(&str)) -> Result<SourceRun, SourceFault> {
+pub fn run(workspace: &Path, shard: Shard, tell: &impl Fn(&str)) -> Result<SourceRun, SourceFault> {
     let started = Instant::now();
     check_places(workspace)?;
     let scratch = Scratch::copy(workspace)?;
     let mut baseline = Vec::new();
-    for suite in Suite::ALL {
+    for suite in suites(shard) {
         tell(suite.name());
         baseline.push((suite, suite.run(&scratch)?));
     }
     let mut rows = Vec::new();
-    for mutant in &MUTANTS {
+    for mutant in shard.mutants() {
         tell(mutant.name);
+        let begun = Instant::now();
         let original = scratch.mutate(mutant)?;
         let ran = mutant.suite.run(&scratch);
         scratch.restore(mutant, &original)?;
-        rows.push((mutant, ran?));
+        rows.push(SourceRow {
+            mutant,
+            ran: ran?,
+            took: begun.elapsed(),
+        });
     }
     Ok(SourceRun {
+        shard,
         baseline,
         rows,
         took: started.elapsed(),
@@ -131,10 +170,12 @@ pub fn run(workspace: &Path, tell: &impl Fn(&str)) -> Result<SourceRun, SourceFa
 ///
 /// The first for which that is not so.
 pub fn check_places(workspace: &Path) -> Result<usize, SourceFault> {
-    for mutant in &MUTANTS {
+    let mut checked = 0;
+    for mutant in mutants() {
         mutant.applied_to(&scratch::read(&workspace.join(mutant.file))?)?;
+        checked += 1;
     }
-    Ok(MUTANTS.len())
+    Ok(checked)
 }
 
 impl SourceRun {
@@ -148,10 +189,26 @@ impl SourceRun {
                 problems.push(SourceProblem::Baseline { suite, ran });
             }
         }
-        for (mutant, ran) in &self.rows {
-            problems.extend(self.problem_of(mutant, ran));
+        for row in &self.rows {
+            problems.extend(self.problem_of(row.mutant, &row.ran));
+        }
+        let (found, expected) = (self.rows.len(), self.shard.mutants().count());
+        if found != expected || found == 0 {
+            problems.push(SourceProblem::Skipped { found, expected });
         }
         problems
+    }
+
+    /// How many mutants of this group were run.
+    #[must_use]
+    pub fn count(&self, group: Group) -> usize {
+        self.of(group).count()
+    }
+
+    /// The mutants of this group.
+    pub fn of(&self, group: Group) -> impl Iterator<Item = &SourceRow> {
+        let rows = self.rows.iter();
+        rows.filter(move |row| row.mutant.group() == group)
     }
 
     fn problem_of(&self, mutant: &SourceMutant, ran: &Ran) -> Option<SourceProblem> {
@@ -163,31 +220,15 @@ impl SourceRun {
                 ran: ran.clone(),
             });
         }
-        let (_, without) = self
-            .baseline
-            .iter()
-            .find(|(suite, _)| *suite == mutant.suite)?;
-        let (found, expected) = (ran.tests(), without.tests());
+        let mut baseline = self.baseline.iter();
+        let without = baseline.find(|(suite, _)| *suite == mutant.suite);
+        let expected = without.map_or(0, |(_, without)| without.tests());
+        let found = ran.tests();
         (found != expected).then_some(SourceProblem::Lost {
             mutant: mutant.name,
             found,
             expected,
         })
-    }
-}
-
-impl SourceMutant {
-    /// The text with this change.
-    fn applied_to(&self, text: &str) -> Result<String, SourceFault> {
-        let found = text.matches(self.from).count();
-        if found != 1 || self.from == self.to {
-            return Err(SourceFault::Place {
-                mutant: self.name,
-                file: self.file,
-                found,
-            });
-        }
-        Ok(text.replacen(self.from, self.to, 1))
     }
 }
 
@@ -212,13 +253,51 @@ mod tests {
             suite: Suite::Classify,
             killers: &["one", "two"],
         };
+        let row = SourceRow {
+            mutant: &MUTANT,
+            ran,
+            took: Duration::ZERO,
+        };
         let run = SourceRun {
+            shard: one(),
             baseline: vec![(Suite::Classify, ended(3, &[]))],
-            rows: vec![(&MUTANT, ran)],
+            rows: vec![row],
             took: Duration::ZERO,
         };
         let problems = run.problems();
         problems.iter().map(ToString::to_string).collect()
+    }
+
+    /// A part with one mutant.
+    fn one() -> Shard {
+        format!("1/{}", mutants().count()).parse().unwrap()
+    }
+
+    #[test]
+    fn a_run_of_other_mutants_than_the_part_has_shows_nothing() {
+        let run = SourceRun {
+            shard: one(),
+            baseline: Vec::new(),
+            rows: Vec::new(),
+            took: Duration::ZERO,
+        };
+        let problems = run.problems();
+        assert_eq!(
+            problems,
+            [SourceProblem::Skipped {
+                found: 0,
+                expected: 1
+            }]
+        );
+    }
+
+    #[test]
+    fn a_part_needs_the_suites_of_its_mutants_alone() {
+        let first = mutants().next().unwrap();
+        assert_eq!(suites(one()).collect::<Vec<_>>(), [first.suite]);
+        assert_eq!(stages(one()), 2);
+        assert_eq!(suites(Shard::WHOLE).count(), Suite::ALL.len());
+        assert_eq!(stages(Shard::WHOLE), Suite::ALL.len() + mutants().count());
     }
 
     #[test]
@@ -256,25 +335,14 @@ mod tests {
             (Ran::Unbuilt, 1),
         ] {
             let run = SourceRun {
+                shard: one(),
                 baseline: vec![(Suite::Sequences, ran)],
                 rows: Vec::new(),
                 took: Duration::ZERO,
             };
-            assert_eq!(run.problems().len(), count);
-        }
-    }
-
-    #[test]
-    fn a_place_must_be_there_once_and_change() {
-        let mutant = |from, to| SourceMutant {
-            from,
-            to,
-            ..MUTANTS[0]
-        };
-        assert_eq!(mutant("b", "x").applied_to("abc").unwrap(), "axc");
-        for (from, to) in [("b", "b"), ("x", "y"), ("a", "b")] {
-            let fault = mutant(from, to).applied_to("aab bc").unwrap_err();
-            assert!(matches!(fault, SourceFault::Place { .. }), "{fault}");
+            let problems = run.problems().into_iter();
+            let of_baseline = problems.filter(|one| matches!(one, SourceProblem::Baseline { .. }));
+            assert_eq!(of_baseline.count(), count);
         }
     }
 }

@@ -58,6 +58,11 @@ fn write(path: &Path, text: &str) -> Result<(), SourceFault> {
     fs::write(path, text).map_err(|error| fault(path, error))
 }
 
+/// Whether a directory is cargo's own, whatever its name: sources may well be in one that is called `target`.
+fn is_built(directory: &Path) -> bool {
+    directory.join("CACHEDIR.TAG").exists()
+}
+
 /// Leaves out what is built and what is hidden.
 fn copy_directory(from: &Path, to: &Path, left: &mut usize) -> Result<(), SourceFault> {
     fs::create_dir_all(to).map_err(|error| fault(to, error))?;
@@ -66,7 +71,10 @@ fn copy_directory(from: &Path, to: &Path, left: &mut usize) -> Result<(), Source
         let entry = entry.map_err(|error| fault(from, error))?;
         let name = entry.file_name();
         let kind = entry.file_type().map_err(|error| fault(from, error))?;
-        if name == "target" || name.to_string_lossy().starts_with('.') {
+        if name.to_string_lossy().starts_with('.') {
+            continue;
+        }
+        if kind.is_dir() && is_built(&entry.path()) {
             continue;
         }
         if kind.is_dir() {

@@ -20,8 +20,20 @@ use super::scratch::Scratch;
 pub enum Suite {
     /// `model/tests/classify.rs`.
     Classify,
-    /// `client/tests/sequences.rs`.
+    /// `client/tests/cli.rs`: the program itself, from outside.
+    Cli,
+    /// `client/tests/poller.rs`: the poll loop under paused time.
+    Poller,
+    /// `client/tests/privacy.rs`: everything that is shown.
+    Privacy,
+    /// `client/tests/sequences.rs`: every written sequence over a socket.
     Sequences,
+    /// `client/tests/tls.rs`: encrypted endpoints, proxies, HTTP/2.
+    Tls,
+    /// The unit tests of `client/src`.
+    Unit,
+    /// `client/tests/wire.rs`: single exchanges over a socket.
+    Wire,
 }
 
 /// What a suite said.
@@ -46,28 +58,65 @@ const RUN_MAX: Duration = Duration::from_secs(300);
 
 impl Suite {
     /// All of them.
-    pub(super) const ALL: [Self; 2] = [Self::Classify, Self::Sequences];
+    pub(super) const ALL: [Self; 8] = [
+        Self::Classify,
+        Self::Cli,
+        Self::Poller,
+        Self::Privacy,
+        Self::Sequences,
+        Self::Tls,
+        Self::Unit,
+        Self::Wire,
+    ];
 
     /// The name of the test program.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
             Self::Classify => "classify",
+            Self::Cli => "cli",
+            Self::Poller => "poller",
+            Self::Privacy => "privacy",
             Self::Sequences => "sequences",
+            Self::Tls => "tls",
+            Self::Unit => "unit",
+            Self::Wire => "wire",
         }
     }
 
     fn package(self) -> &'static str {
         match self {
             Self::Classify => "moorline-model",
-            Self::Sequences => "moorline",
+            _ => "moorline",
         }
     }
 
     fn directory(self) -> &'static str {
         match self {
             Self::Classify => "model",
-            Self::Sequences => "client",
+            _ => "client",
+        }
+    }
+
+    /// What cargo is to build, and the name that it gives to it.
+    fn target(self) -> (&'static [&'static str], &'static str) {
+        match self {
+            Self::Unit => (&["--lib"], "moorline"),
+            Self::Classify => (&["--test", "classify"], "classify"),
+            Self::Cli => (&["--test", "cli"], "cli"),
+            Self::Poller => (&["--test", "poller"], "poller"),
+            Self::Privacy => (&["--test", "privacy"], "privacy"),
+            Self::Sequences => (&["--test", "sequences"], "sequences"),
+            Self::Tls => (&["--test", "tls"], "tls"),
+            Self::Wire => (&["--test", "wire"], "wire"),
+        }
+    }
+
+    /// The program is built only where it is tested: without it there is less to build.
+    fn features(self) -> &'static [&'static str] {
+        match self {
+            Self::Cli | Self::Privacy => &[],
+            _ => &["--no-default-features"],
         }
     }
 
@@ -99,10 +148,12 @@ impl Suite {
     /// The program; `None` where it cannot be built.
     fn build(self, scratch: &Scratch) -> Result<Option<PathBuf>, SourceFault> {
         let cargo = std::env::var_os("CARGO").unwrap_or_else(|| OsString::from("cargo"));
+        let (selection, name) = self.target();
         let output = Command::new(cargo)
-            .args(["test", "--locked", "--no-run", "--no-default-features"])
+            .args(["test", "--locked", "--no-run"])
             .args(["--message-format", "json", "--package", self.package()])
-            .args(["--test", self.name()])
+            .args(self.features())
+            .args(selection)
             .current_dir(&scratch.tree)
             .env("CARGO_TARGET_DIR", &scratch.build)
             .stdin(Stdio::null())
@@ -117,7 +168,7 @@ impl Suite {
                 message
                     .target
                     .as_ref()
-                    .is_some_and(|target| target.name == self.name())
+                    .is_some_and(|target| target.name == name)
             })
             .filter_map(|message| message.executable);
         Ok(programs.next_back().filter(|_| output.status.success()))

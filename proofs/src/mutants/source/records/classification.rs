@@ -1,21 +1,7 @@
-use super::Suite;
+//! From what came back to what it means: `model/src/poll.rs`.
 
-/// One wrong version of one file.
-#[derive(Clone, Copy, Debug)]
-pub struct SourceMutant {
-    /// A stable name.
-    pub name: &'static str,
-    /// The file, from the workspace's directory.
-    pub file: &'static str,
-    /// What stands there, exactly once.
-    pub from: &'static str,
-    /// What stands there instead.
-    pub to: &'static str,
-    /// The tests that are run.
-    pub suite: Suite,
-    /// Those of them that must fail, among others perhaps.
-    pub killers: &'static [&'static str],
-}
+use super::SourceMutant;
+use crate::mutants::source::Suite;
 
 const POLL: &str = "model/src/poll.rs";
 
@@ -31,7 +17,6 @@ const HINTS: &str =
 const ENVELOPES: &str = "a_complete_200_succeeds_if_it_is_an_envelope";
 const CREDENTIALS: &str = "only_401_and_403_refuse_credentials";
 const CATEGORIES: &str = "each_fault_names_its_category_and_status";
-const WIRE: &str = "the_real_client_agrees_with_every_sequence";
 
 const fn poll(
     name: &'static str,
@@ -49,24 +34,8 @@ const fn poll(
     }
 }
 
-const fn client(
-    name: &'static str,
-    file: &'static str,
-    from: &'static str,
-    to: &'static str,
-) -> SourceMutant {
-    SourceMutant {
-        name,
-        file,
-        from,
-        to,
-        suite: Suite::Sequences,
-        killers: &[WIRE],
-    }
-}
-
-/// Every mutant of the source.
-pub const MUTANTS: [SourceMutant; 38] = [
+/// Wrong readings of one exchange.
+pub(super) const MUTANTS: [SourceMutant; 34] = [
     // How much is read.
     poll(
         "limit-a-byte-less",
@@ -275,30 +244,5 @@ pub const MUTANTS: [SourceMutant; 38] = [
         "Self::Status(401 | 403)",
         "Self::Status(401)",
         &[CREDENTIALS],
-    ),
-    // What the client hands to the model.
-    client(
-        "client-reads-first-line-alone",
-        "client/src/control_plane/headers.rs",
-        "self.0.get_all(name).into_iter().map(HeaderValue::as_bytes)",
-        "self.0.get(name).into_iter().map(HeaderValue::as_bytes)",
-    ),
-    client(
-        "client-refuses-a-body-at-the-limit",
-        "client/src/control_plane/transport.rs",
-        "if length > limit {",
-        "if length >= limit {",
-    ),
-    client(
-        "client-takes-a-cut-body-for-complete",
-        "client/src/control_plane/transport.rs",
-        "return ReceivedBody::Interrupted(by, Some(TransportCause::new(error)));",
-        "let _ = (by, error);\n                return ReceivedBody::Complete(first);",
-    ),
-    client(
-        "client-takes-the-snapshot-late",
-        "client/src/control_plane/poll.rs",
-        ".commit(begun.attempt, taken,",
-        ".commit(self.inner.state.begin().attempt, taken,",
     ),
 ];

@@ -1,0 +1,113 @@
+//! The wrong versions, by what they get wrong.
+
+mod answer;
+mod attempt;
+mod classification;
+mod pace;
+mod request;
+mod shown;
+
+use std::fmt;
+
+use serde::Serialize;
+
+use super::{SourceFault, Suite};
+
+/// One wrong version of one file.
+#[derive(Clone, Copy, Debug)]
+pub struct SourceMutant {
+    /// A stable name.
+    pub name: &'static str,
+    /// The file, from the workspace's directory.
+    pub file: &'static str,
+    /// What stands there, exactly once.
+    pub from: &'static str,
+    /// What stands there instead.
+    pub to: &'static str,
+    /// The tests that are run.
+    pub suite: Suite,
+    /// Those of them that must fail, among others perhaps.
+    pub killers: &'static [&'static str],
+}
+
+/// What a mutant gets wrong.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Group {
+    /// What an answer means, in the model.
+    Classification,
+    /// What the client does around the model: from bytes to what the model is told, and from what it decides to the
+    /// next request.
+    Shell,
+}
+
+/// Every mutant of the source, in the order in which they are run.
+pub fn mutants() -> impl Iterator<Item = &'static SourceMutant> {
+    let rooms: [&'static [SourceMutant]; 6] = [
+        &classification::MUTANTS,
+        &answer::MUTANTS,
+        &request::MUTANTS,
+        &attempt::MUTANTS,
+        &pace::MUTANTS,
+        &shown::MUTANTS,
+    ];
+    rooms.into_iter().flatten()
+}
+
+impl SourceMutant {
+    /// What it gets wrong.
+    #[must_use]
+    pub fn group(&self) -> Group {
+        if self.file.starts_with("client/") {
+            Group::Shell
+        } else {
+            Group::Classification
+        }
+    }
+
+    /// The text with this change.
+    pub(super) fn applied_to(&self, text: &str) -> Result<String, SourceFault> {
+        let found = text.matches(self.from).count();
+        if found != 1 || self.from == self.to {
+            return Err(SourceFault::Place {
+                mutant: self.name,
+                file: self.file,
+                found,
+            });
+        }
+        Ok(text.replacen(self.from, self.to, 1))
+    }
+}
+
+impl Group {
+    /// All of them, in the order in which they are run.
+    pub const ALL: [Self; 2] = [Self::Classification, Self::Shell];
+}
+
+impl fmt::Display for Group {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Classification => "classification",
+            Self::Shell => "the shell",
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_place_must_be_there_once_and_change() {
+        let mutant = |from, to| SourceMutant {
+            from,
+            to,
+            ..classification::MUTANTS[0]
+        };
+        assert_eq!(mutant("b", "x").applied_to("abc").unwrap(), "axc");
+        for (from, to) in [("b", "b"), ("x", "y"), ("a", "b")] {
+            let fault = mutant(from, to).applied_to("aab bc").unwrap_err();
+            assert!(matches!(fault, SourceFault::Place { .. }), "{fault}");
+        }
+    }
+}
