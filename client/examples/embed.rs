@@ -14,7 +14,7 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     fake.set_corrections(true);
     fake.enqueue(
         "my-tunnel",
-        serde_json::json!({"request_id": "1", "command_type": "jsonrpc"}),
+        serde_json::json!({"request_id": "1", "command_type": "jsonrpc", "jsonrpc": {}}),
     )?;
     let setting = |name: &str, or: &str| std::env::var(name).unwrap_or_else(|_| or.to_owned());
 

@@ -97,9 +97,23 @@ impl Endpoint {
 
     /// The address of a tunnel's polls, without their query.
     pub(crate) fn poll_url(&self, tunnel: &TunnelId) -> Url {
+        self.tunnel_url(tunnel, "/poll")
+    }
+
+    /// The address that responses of a tunnel's commands go to.
+    pub(crate) fn response_url(&self, tunnel: &TunnelId) -> Url {
+        self.tunnel_url(tunnel, "/response")
+    }
+
+    /// The address of a tunnel's metadata.
+    pub(crate) fn metadata_url(&self, tunnel: &TunnelId) -> Url {
+        self.tunnel_url(tunnel, "")
+    }
+
+    fn tunnel_url(&self, tunnel: &TunnelId, operation: &str) -> Url {
         let mut url = self.base.clone();
         let path = format!(
-            "{}/v1/tunnels/{}/poll",
+            "{}/v1/tunnels/{}{operation}",
             self.base.path().trim_end_matches('/'),
             tunnel.expose()
         );

@@ -37,19 +37,27 @@
 //!
 //! # Features
 //!
-//! `cli` (default) builds the `moorline` program. Embedders need none: `default-features = false`.
+//! `cli` (default) builds the `moorline` program. `monitor`, which `cli` enables, is the module of
+//! that name. Embedders need none: `default-features = false`.
 
 #[cfg(feature = "cli")]
 pub mod cli;
 mod control_plane;
+pub mod dispatch;
+mod dump;
 mod endpoint;
+#[cfg(feature = "monitor")]
+pub mod monitor;
+pub mod run;
 mod secret;
 mod settings;
+pub mod target;
+pub mod telemetry;
 
 pub use control_plane::{
-    AlreadyObserved, ControlPlane, HttpTransport, MAX_IN_FLIGHT, Offered, Placed, PollError,
-    PollEvent, PollReport, Poller, PollerOptions, Received, ReceivedBody, RequestHead, SetupError,
-    Transport, TransportCause,
+    AlreadyObserved, ControlPlane, Deliver, Delivered, HttpTransport, MAX_IN_FLIGHT, MetadataFault,
+    Offered, Placed, PollError, PollEvent, PollReport, Poller, PollerOptions, Queued, Received,
+    ReceivedBody, RequestHead, Response, Sent, SetupError, Transport, TransportCause, Undelivered,
 };
 pub use endpoint::{Endpoint, EndpointFault};
 pub use moorline_model as model;

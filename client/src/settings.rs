@@ -4,6 +4,7 @@ use http::{HeaderName, HeaderValue};
 use moorline_model::backoff::Backoff;
 use moorline_model::poll::ENVELOPE_LIMIT;
 use moorline_model::schedule::LongPoll;
+use moorline_model::wire::ServerInfo;
 use url::Url;
 
 use crate::endpoint::Endpoint;
@@ -31,6 +32,15 @@ pub struct Settings {
     pub ca_bundle: Option<Vec<u8>>,
     /// How to reach the endpoint.
     pub proxy: ProxyChoice,
+    /// What targets this client serves, as every request says it. None unless it runs commands.
+    pub server_info: Option<ServerInfo>,
+    /// Writes every exchange but polls to the log, at the level debug: what users of tools write is
+    /// in it, secrets in headers are masked. Off.
+    // spec: PRIV-6
+    pub unsafe_http_dumps: bool,
+    /// Draws the delays between attempts from this seed, so that a simulation can be repeated. In
+    /// production `None`: they come from the system.
+    pub seed: Option<u64>,
 }
 
 /// How to reach an endpoint. An endpoint on this machine is always reached directly.
@@ -59,6 +69,9 @@ impl Settings {
             extra_headers: Vec::new(),
             ca_bundle: None,
             proxy: ProxyChoice::Environment,
+            server_info: None,
+            unsafe_http_dumps: false,
+            seed: None,
         }
     }
 }

@@ -9,6 +9,15 @@
 //! | [`wire`] | what the bytes of a response mean; one strict parser a form, one error variant a fault |
 //! | [`poll`] | how one HTTP exchange ends: the whole order of checks in [`poll::classify`] |
 //! | [`backoff`] | how long a failed poll waits |
+//! | [`jsonrpc`] | what a message is, which ids it names, and how to exchange them byte for byte |
+//! | [`target`] | which headers pass to and from an HTTP target, and what its answers mean |
+//! | [`sse`] | the events in a stream of bytes |
+//! | [`pipe`] | which id each request has on a stdio pipe, and whom each line from it is for |
+//! | [`deadline`] | until when a command may be answered |
+//! | [`delivery`] | when the POST of a response is sent again |
+//! | [`readiness`] | what the probes say of polls and target together |
+//! | [`dump`] | what a dump of an HTTP exchange may show |
+//! | [`fair`] | which of several waiting commands is next |
 //! | [`schedule`] | how many commands to ask for, when to poll next, and whether the client is ready |
 //!
 //! The requirements that the code cites by number (`spec: PLC-3`) stand in `SPEC.md` of this crate.
@@ -34,8 +43,19 @@
 //! assert_eq!(placement.active_token().unwrap().expose(), "route-a");
 //! ```
 
+#[cfg(feature = "arbitrary")]
+mod arbitrary;
 pub mod backoff;
+pub mod deadline;
+pub mod delivery;
+pub mod dump;
+pub mod fair;
+pub mod jsonrpc;
+pub mod pipe;
 pub mod placement;
 pub mod poll;
+pub mod readiness;
 pub mod schedule;
+pub mod sse;
+pub mod target;
 pub mod wire;

@@ -208,7 +208,7 @@ impl Schedule {
                         Readiness::Unready { since: now, fault }
                     }
                 };
-                // spec: LOOP-21
+                // spec: LOOP-21, RPT-3
                 if fault == PollFault::NoHead(Interruption::Closed) {
                     self.long_poll.learn_from_cut(elapsed);
                 }

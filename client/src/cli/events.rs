@@ -14,8 +14,8 @@ use crate::{Offered, PollEvent};
 /// How many lines may wait for a reader of stdout. One that is so far behind is taken for gone.
 const MAX_WAITING_LINES: usize = 10_000;
 
-/// Writes events to stdout, one line each, flushed at once, on a thread of its own: a reader that
-/// stops reading must not hold up the polls.
+/// Writes events, one line each, flushed at once, on a thread of its own: a reader that stops reading
+/// must not hold up the polls.
 pub(super) struct EventLines {
     form: EventForm,
     lines: SyncSender<String>,
@@ -27,19 +27,20 @@ const HEADING: &str =
     " seq  try   gen  sent  offered got outcome    verdict           c f t next  rev";
 
 impl EventLines {
-    /// Starts writing. Cancels `reader_gone` when stdout is closed or its reader too far behind. The
-    /// future ends when everything is written, which needs these lines to be dropped first.
-    pub(super) fn start(
+    /// Starts writing to `out`. Cancels `reader_gone` when that fails or its reader is too far behind.
+    /// The future ends when everything is written, which needs these lines to be dropped first.
+    pub(super) fn start<W: Write + Send + 'static>(
         form: EventForm,
+        out: W,
         reader_gone: &CancellationToken,
-    ) -> io::Result<(Self, impl Future<Output = ()>)> {
+    ) -> io::Result<(Self, impl Future<Output = ()> + use<W>)> {
         let (lines, waiting) = sync_channel(MAX_WAITING_LINES);
         let (written, all_written) = oneshot::channel::<()>();
         let gone = reader_gone.clone();
         std::thread::Builder::new()
             .name("event-lines".to_owned())
             .spawn(move || {
-                if write_all(&waiting).is_err() {
+                if write_all(out, &waiting).is_err() {
                     gone.cancel();
                 }
                 drop(written);
@@ -77,8 +78,7 @@ impl EventLines {
     }
 }
 
-fn write_all(lines: &Receiver<String>) -> io::Result<()> {
-    let mut out = io::stdout();
+fn write_all(mut out: impl Write, lines: &Receiver<String>) -> io::Result<()> {
     for line in lines {
         writeln!(out, "{line}")?;
         out.flush()?;

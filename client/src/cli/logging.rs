@@ -1,11 +1,56 @@
+use std::fs::File;
 use std::io::IsTerminal;
+use std::path::PathBuf;
+use std::sync::Mutex;
 
 use tracing::level_filters::LevelFilter;
 use tracing_subscriber::filter::Targets;
+use tracing_subscriber::fmt::MakeWriter;
 use tracing_subscriber::layer::SubscriberExt;
-use tracing_subscriber::{Layer, registry};
+use tracing_subscriber::{Layer, Registry, registry};
 
 use super::Failure;
+
+/// What is logged, how, and where.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct LogSettings {
+    pub(super) level: LevelFilter,
+    pub(super) form: Form,
+    pub(super) destination: Destination,
+}
+
+/// What a line looks like.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Form {
+    Json,
+    Text,
+}
+
+/// Where lines go.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Destination {
+    /// To the end of a file.
+    File(PathBuf),
+    Stderr,
+    Stdout,
+}
+
+impl Default for LogSettings {
+    fn default() -> Self {
+        Self {
+            level: LevelFilter::INFO,
+            form: Form::Text,
+            destination: Destination::Stderr,
+        }
+    }
+}
+
+impl LogSettings {
+    /// Whether the level is one for those who look for faults.
+    pub(super) fn is_verbose(&self) -> bool {
+        self.level >= LevelFilter::DEBUG
+    }
+}
 
 /// Lets this crate's own events through, up to `level`, and nothing of any library: the HTTP
 /// libraries log hosts.
@@ -16,18 +61,65 @@ pub fn own_targets(level: LevelFilter) -> Targets {
 }
 
 /// Sends this crate's events to stderr, at the level that `LOG_LEVEL` names.
-pub(super) fn start(default: LevelFilter) -> Result<(), Failure> {
+pub(super) fn start_by_environment(default: LevelFilter) -> Result<(), Failure> {
     let level = match std::env::var("LOG_LEVEL") {
         Ok(name) => name.parse().map_err(|_| {
             Failure::Usage("LOG_LEVEL: expected off, error, warn, info, debug or trace".to_owned())
         })?,
         Err(_) => default,
     };
-    let lines = tracing_subscriber::fmt::layer()
-        .with_writer(std::io::stderr)
-        .with_ansi(std::io::stderr().is_terminal() && std::env::var_os("NO_COLOR").is_none());
-    let subscriber = registry().with(lines.with_filter(own_targets(level)));
+    start(&LogSettings {
+        level,
+        ..LogSettings::default()
+    })
+}
+
+/// Sends this crate's events where the settings say.
+// spec: SET-4
+pub(super) fn start(settings: &LogSettings) -> Result<(), Failure> {
+    let layer = match &settings.destination {
+        Destination::Stderr => {
+            let colour = std::io::stderr().is_terminal();
+            layer(settings, std::io::stderr, colour)
+        }
+        Destination::Stdout => {
+            let colour = std::io::stdout().is_terminal();
+            layer(settings, std::io::stdout, colour)
+        }
+        Destination::File(path) => {
+            let file = File::options().create(true).append(true).open(path);
+            let file = file.map_err(|error| {
+                let (name, kind) = (path.display(), error.kind());
+                Failure::Usage(format!("the log file {name} cannot be written: {kind}"))
+            })?;
+            layer(settings, Mutex::new(file), false)
+        }
+    };
+    let subscriber = registry().with(layer);
     // Only a second call could fail, and the first subscriber then serves as well.
     let _ = tracing::subscriber::set_global_default(subscriber);
     Ok(())
+}
+
+fn layer<W>(
+    settings: &LogSettings,
+    writer: W,
+    colour: bool,
+) -> Box<dyn Layer<Registry> + Send + Sync>
+where
+    W: for<'a> MakeWriter<'a> + Send + Sync + 'static,
+{
+    let lines = tracing_subscriber::fmt::layer().with_writer(writer);
+    let targets = own_targets(settings.level);
+    match settings.form {
+        Form::Json => lines
+            .json()
+            .flatten_event(true)
+            .with_filter(targets)
+            .boxed(),
+        Form::Text => {
+            let colour = colour && std::env::var_os("NO_COLOR").is_none();
+            lines.with_ansi(colour).with_filter(targets).boxed()
+        }
+    }
 }

@@ -2,10 +2,14 @@
 
 mod args;
 mod config;
+mod config_command;
 mod demo;
+mod doctor;
 mod events;
 mod logging;
 mod poll;
+mod run;
+mod signals;
 mod usage;
 
 use std::process::ExitCode;
@@ -21,9 +25,15 @@ const FAILED: u8 = 1;
 /// Nothing was done: the call or the configuration is wrong.
 const USAGE: u8 = 2;
 
-/// Why the program ends without success; each prints as one line.
+/// Why the program ends without success.
 enum Failure {
+    /// Every fault of the configuration, a line each.
+    Configuration(Vec<String>),
+    /// In one line.
     Failed(String),
+    /// What was printed says it all; the exit status is this.
+    Told(u8),
+    /// In one line.
     Usage(String),
 }
 
@@ -36,10 +46,20 @@ pub fn main() -> ExitCode {
     };
     let result = match args.action {
         Action::Demo(demo) => demo::run(&demo),
+        Action::Run(run) => run::run(&run),
+        Action::Doctor(doctor) => doctor::run(&doctor),
+        Action::Config(config) => config_command::run(&config),
         Action::Poll(poll) => poll::run(*poll),
     };
     match result {
         Ok(()) => ExitCode::SUCCESS,
+        Err(Failure::Configuration(faults)) => {
+            for fault in &faults {
+                usage::note(fault);
+            }
+            ExitCode::from(USAGE)
+        }
+        Err(Failure::Told(status)) => ExitCode::from(status),
         Err(Failure::Failed(text)) => usage::complain(&text, FAILED),
         Err(Failure::Usage(text)) => usage::complain(&text, USAGE),
     }

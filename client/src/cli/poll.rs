@@ -9,7 +9,7 @@ use tracing::level_filters::LevelFilter;
 
 use super::args::{EventForm, PollArgs};
 use super::events::EventLines;
-use super::{Failure, block_on, config, logging, usage};
+use super::{Failure, block_on, config, logging, signals, usage};
 use crate::{ControlPlane, PollEvent, Poller, PollerOptions};
 
 /// How long a reader of stdout may take for the last lines.
@@ -17,8 +17,8 @@ const WRITE_PATIENCE: Duration = Duration::from_secs(5);
 
 /// Polls until interrupted, or as often as asked.
 pub(super) fn run(args: PollArgs) -> Result<(), Failure> {
-    logging::start(LevelFilter::WARN)?;
-    let settings = config::settings(&args)?;
+    logging::start_by_environment(LevelFilter::WARN)?;
+    let settings = config::poll_settings(&args)?;
     if !settings.endpoint.is_loopback() {
         usage::warn("commands that arrive are counted and discarded: nobody will answer them");
     }
@@ -40,9 +40,9 @@ async fn poll(
     options: PollerOptions,
     form: EventForm,
 ) -> Result<(), Failure> {
-    let interrupted = interrupts()?;
+    let mut signals = signals::Signals::listen()?;
     let reader_gone = CancellationToken::new();
-    let (lines, all_written) = EventLines::start(form, &reader_gone)
+    let (lines, all_written) = EventLines::start(form, std::io::stdout(), &reader_gone)
         .map_err(|_| Failure::Failed("the system gave no thread to write on".to_owned()))?;
     lines.heading();
     let totals = Arc::new(Totals::default());
@@ -55,7 +55,7 @@ async fn poll(
     let mut poller = Poller::spawn(&client, options);
     tokio::select! {
         () = take_all(&mut poller) => {}
-        () = interrupted => {}
+        () = signals.next() => {}
         () = reader_gone.cancelled() => {}
     }
     poller.stop().await;
@@ -72,35 +72,6 @@ async fn poll(
 /// Takes commands until polling has ended by itself.
 async fn take_all(poller: &mut Poller) {
     while poller.next_command().await.is_some() {}
-}
-
-/// Listens for SIGINT and SIGTERM from now on; the future ends with the first of them. To be called
-/// before anything starts that a signal should end in order.
-#[cfg(unix)]
-fn interrupts() -> Result<impl Future<Output = ()>, Failure> {
-    use tokio::signal::unix::{SignalKind, signal};
-    let listen = |kind| {
-        signal(kind).map_err(|_| Failure::Failed("the system lets no signal be heard".to_owned()))
-    };
-    let (mut interrupt, mut terminate) = (
-        listen(SignalKind::interrupt())?,
-        listen(SignalKind::terminate())?,
-    );
-    Ok(async move {
-        tokio::select! {
-            _ = interrupt.recv() => {}
-            _ = terminate.recv() => {}
-        }
-    })
-}
-
-/// Ends with Ctrl-C.
-#[cfg(not(unix))]
-fn interrupts() -> Result<impl Future<Output = ()>, Failure> {
-    Ok(async {
-        // Where Ctrl-C cannot be heard the program can still be ended from outside.
-        let _ = tokio::signal::ctrl_c().await;
-    })
 }
 
 #[derive(Default)]

@@ -33,12 +33,21 @@ pub(super) fn explain(error: &clap::Error) -> ExitCode {
             ExitCode::SUCCESS
         }
         ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand | ErrorKind::MissingSubcommand => {
-            complain(
-                "what to do? Try `moorline demo`, or `moorline --help`",
-                USAGE,
-            )
+            complain(what_to_do(error), USAGE)
         }
         _ => complain(&one_line(error), USAGE),
+    }
+}
+
+fn what_to_do(error: &clap::Error) -> &'static str {
+    let is_known = |name: &str| match error.get(ContextKind::ValidSubcommand) {
+        Some(ContextValue::Strings(names)) => names.iter().any(|known| known == name),
+        _ => false,
+    };
+    if is_known("check") {
+        "what to do? Try `moorline config check`, or `moorline config --help`"
+    } else {
+        "what to do? Try `moorline demo`, or `moorline --help`"
     }
 }
 
@@ -60,7 +69,7 @@ fn one_line(error: &clap::Error) -> String {
                 None => format!("unknown flag {name}"),
             }
         }
-        (ErrorKind::InvalidSubcommand, _) => "unknown command: expected demo or poll".to_owned(),
+        (ErrorKind::InvalidSubcommand, _) => unknown_command(error),
         (ErrorKind::ArgumentConflict, Some(flag)) => format!("{flag} was given twice"),
         (ErrorKind::ValueValidation | ErrorKind::InvalidValue, Some(flag)) => {
             format!("{flag}: {}", expected(error))
@@ -68,6 +77,16 @@ fn one_line(error: &clap::Error) -> String {
         _ => "the call cannot be understood".to_owned(),
     };
     format!("{text}. See `moorline --help`")
+}
+
+/// What stands where a command should is not repeated: it may be anything.
+fn unknown_command(error: &clap::Error) -> String {
+    match error.get(ContextKind::SuggestedSubcommand) {
+        Some(ContextValue::Strings(names)) if !names.is_empty() => {
+            format!("unknown command: did you mean {}", names.join(" or "))
+        }
+        _ => "unknown command: expected run, doctor, config, poll or demo".to_owned(),
+    }
 }
 
 /// What a flag's value should have been.

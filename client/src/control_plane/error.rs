@@ -24,12 +24,18 @@ pub enum SetupError {
     /// The CA bundle holds no certificate, or something else than certificates.
     #[error("the CA bundle must hold PEM certificates, at least one")]
     CaBundle,
+    /// The client's own certificate and key are not usable.
+    #[error("the client identity must hold a PEM certificate and its PEM private key")]
+    ClientIdentity,
     /// The HTTP library refused its configuration.
     #[error("the HTTP client could not be set up: check the system's certificates")]
     HttpClient,
     /// The proxy is no proxy URL.
     #[error("the proxy must be a URL such as http://proxy.example.com:3128")]
     Proxy,
+    /// The target's address is not usable.
+    #[error("the MCP server's URL must begin with http:// or https:// and name a host")]
+    TargetUrl,
 }
 
 /// The client has an observer already, and keeps it.

@@ -5,21 +5,23 @@ use http::{HeaderMap, HeaderName, HeaderValue};
 use moorline_model::poll::{
     CAPABILITIES_HEADER, HeaderLines, SHARD_TOKEN_HEADER, is_reserved_header,
 };
-use moorline_model::wire::{ShardToken, WRONG_CLUSTER_V1};
+use moorline_model::wire::{SERVER_INFO_HEADER, ShardToken, WRONG_CLUSTER_V1};
 use url::Url;
 
 use super::transport::RequestHead;
 use crate::settings::Settings;
 
-/// Makes the requests of one client's polls. All but the query and the token is fixed at the start,
-/// and nothing that a server said gets in but the token.
+/// Makes the requests of one client. All but a poll's query and the token is fixed at the start, and
+/// nothing that a server said gets in but the token.
 // spec: END-4, END-5
-pub(super) struct PollRequests {
+pub(super) struct Requests {
     url: Url,
+    response_url: Url,
+    metadata_url: Url,
     headers: HeaderMap,
 }
 
-impl PollRequests {
+impl Requests {
     pub(super) fn new(settings: &Settings) -> Self {
         let mut headers = HeaderMap::with_capacity(16);
         for (name, value) in &settings.extra_headers {
@@ -36,11 +38,29 @@ impl PollRequests {
         // spec: END-1, END-2
         Self {
             url: settings.endpoint.poll_url(&settings.tunnel),
+            response_url: settings.endpoint.response_url(&settings.tunnel),
+            metadata_url: settings.endpoint.metadata_url(&settings.tunnel),
             headers,
         }
     }
 
-    /// The request of one attempt. `None` when the token does not fit a header, which no token does
+    /// The headers of every request: no token is among them.
+    // spec: CMD-12
+    pub(super) fn common(&self) -> HeaderMap {
+        self.headers.clone()
+    }
+
+    /// Where responses of commands go.
+    pub(super) fn response_url(&self) -> Url {
+        self.response_url.clone()
+    }
+
+    /// Where the tunnel's metadata is.
+    pub(super) fn metadata_url(&self) -> Url {
+        self.metadata_url.clone()
+    }
+
+    /// The request of one poll. `None` when the token does not fit a header, which no token does
     /// that was read from one.
     // spec: REQ-1, REQ-5
     pub(super) fn make(
@@ -77,6 +97,12 @@ fn set_common_headers(headers: &mut HeaderMap, settings: &Settings) {
         CAPABILITIES_HEADER,
         HeaderValue::from_static(WRONG_CLUSTER_V1),
     );
+    if let Some(info) = &settings.server_info {
+        // Compact JSON of ASCII names always fits a header.
+        if let Ok(value) = HeaderValue::from_str(info.as_str()) {
+            headers.insert(SERVER_INFO_HEADER, value);
+        }
+    }
 }
 
 /// 16 random bytes in hexadecimal, drawn once per process.
@@ -91,7 +117,7 @@ fn instance_id() -> HeaderValue {
 }
 
 /// The lines of a response, every one of them, as bytes.
-pub(super) struct Lines<'a>(pub(super) &'a HeaderMap);
+pub(crate) struct Lines<'a>(pub(crate) &'a HeaderMap);
 
 // spec: COR-10
 impl HeaderLines for Lines<'_> {

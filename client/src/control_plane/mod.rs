@@ -4,8 +4,10 @@ mod error;
 mod event;
 mod headers;
 mod log;
+mod metadata;
 mod poll;
 mod poller;
+mod respond;
 mod state;
 mod transport;
 
@@ -14,13 +16,17 @@ use std::time::Duration;
 
 pub use error::{AlreadyObserved, PollError, SetupError, TransportCause};
 pub use event::{Offered, PollEvent};
+pub(crate) use headers::Lines;
+pub use metadata::MetadataFault;
+use moorline_model::backoff::Backoff;
 use moorline_model::placement::Generation;
 use moorline_model::schedule::Readiness;
 use moorline_model::wire::Revision;
 pub use poll::PollReport;
-pub use poller::{MAX_IN_FLIGHT, Poller, PollerOptions};
+pub use poller::{MAX_IN_FLIGHT, Poller, PollerOptions, Queued};
+pub use respond::{Delivered, Response, Undelivered};
 use state::SharedState;
-pub use transport::{HttpTransport, Received, ReceivedBody, RequestHead, Transport};
+pub use transport::{Deliver, HttpTransport, Received, ReceivedBody, RequestHead, Sent, Transport};
 
 use crate::settings::Settings;
 
@@ -32,8 +38,9 @@ pub struct ControlPlane<T = HttpTransport> {
 
 struct Inner<T> {
     transport: T,
-    requests: headers::PollRequests,
+    requests: headers::Requests,
     envelope_limit: usize,
+    backoff: Backoff,
     state: SharedState,
     observer: OnceLock<Box<Observer>>,
 }
@@ -76,9 +83,10 @@ impl<T: Transport> ControlPlane<T> {
         Self {
             inner: Arc::new(Inner {
                 transport,
-                requests: headers::PollRequests::new(&settings),
+                requests: headers::Requests::new(&settings),
                 envelope_limit: settings.envelope_limit,
-                state: SharedState::new(settings.backoff, settings.long_poll),
+                backoff: settings.backoff,
+                state: SharedState::new(settings.backoff, settings.long_poll, settings.seed),
                 observer: OnceLock::new(),
             }),
         }

@@ -27,6 +27,10 @@ pub struct PollReport {
     pub reply: Result<Envelope, PollError>,
     /// What the commit did to the placement.
     pub verdict: Verdict,
+    /// When the head of the response arrived, if one did: the time from which deadlines of its
+    /// commands count.
+    // spec: CMD-18
+    pub arrived: Option<Instant>,
     /// When to poll again.
     pub next: Next,
     /// The attempt as logs and traces show it; `None` when nothing was sent because the caller had
@@ -65,7 +69,7 @@ impl<T: Transport> ControlPlane<T> {
 
     /// Sends the request and reads what comes back, or stops because the caller cancelled. Says, too,
     /// whether the caller has cancelled by then.
-    // spec: LOOP-4, LOOP-15
+    // spec: LOOP-4, LOOP-15, RPT-10
     async fn exchange(
         &self,
         begun: &Begun,
@@ -98,7 +102,7 @@ impl<T: Transport> ControlPlane<T> {
     /// the reply whatever became of the commit.
     // spec: PLC-6
     fn finish(&self, begun: Begun, received: Received, cancelled: bool) -> PollReport {
-        let head_status = received.status();
+        let (head_status, arrived) = received.head();
         let (classified, cause) = classify_received(received, cancelled);
         let Classified {
             outcome,
@@ -142,6 +146,7 @@ impl<T: Transport> ControlPlane<T> {
         PollReport {
             reply: reply.map_err(|fault| PollError::new(fault, cause)),
             verdict: done.verdict,
+            arrived,
             next: done.next,
             event: Some(event),
         }
@@ -165,6 +170,7 @@ impl PollReport {
         Self {
             reply: Err(PollError::new(PollFault::Cancelled, None)),
             verdict: Verdict::Cancelled,
+            arrived: None,
             next: Next::Never,
             event: None,
         }
@@ -184,6 +190,7 @@ fn classify_received(received: Received, cancelled: bool) -> (Classified, Option
             status,
             headers,
             body,
+            ..
         } => {
             let headers = &Lines(&headers);
             let classified = classify(Exchange::Head {
@@ -197,10 +204,13 @@ fn classify_received(received: Received, cancelled: bool) -> (Classified, Option
 }
 
 impl Received {
-    fn status(&self) -> Option<u16> {
+    /// Status and time of arrival of the head.
+    fn head(&self) -> (Option<u16>, Option<Instant>) {
         match self {
-            Self::Head { status, .. } => Some(*status),
-            Self::NoHead(..) | Self::NotSent(_) => None,
+            Self::Head {
+                status, arrived, ..
+            } => (Some(*status), Some(*arrived)),
+            Self::NoHead(..) | Self::NotSent(_) => (None, None),
         }
     }
 }

@@ -6,6 +6,7 @@ use moorline_model::schedule::{CAPACITY_WAIT, DEFAULT_QUEUE, MAX_POLL_LIMIT, Nex
 use moorline_model::wire::Command;
 use tokio::sync::mpsc;
 use tokio::task::JoinSet;
+use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 use super::ControlPlane;
@@ -46,10 +47,20 @@ impl Default for PollerOptions {
 /// [`stop`](Poller::stop) it first and take what is left.
 #[derive(Debug)]
 pub struct Poller {
-    commands: mpsc::UnboundedReceiver<Command>,
-    room: Arc<Room>,
+    commands: mpsc::UnboundedReceiver<Queued>,
     stop: CancellationToken,
     tasks: JoinSet<()>,
+}
+
+/// A received command that holds its place in the queue: as long as it exists, polls ask for one
+/// command less.
+#[derive(Debug)]
+pub struct Queued {
+    /// The command.
+    pub command: Command,
+    /// When the head of the response that brought it arrived: its deadline counts from there.
+    pub arrived: Instant,
+    _place: Place,
 }
 
 impl ControlPlane<HttpTransport> {
@@ -80,7 +91,6 @@ impl Poller {
         }
         Self {
             commands,
-            room,
             stop,
             tasks,
         }
@@ -89,9 +99,13 @@ impl Poller {
     /// The next command; `None` once the poller has stopped and all commands are taken. Safe to
     /// drop: no command is lost.
     pub async fn next_command(&mut self) -> Option<Command> {
-        let command = self.commands.recv().await?;
-        self.room.took_one();
-        Some(command)
+        Some(self.next_queued().await?.command)
+    }
+
+    /// The next command with its place in the queue, which is free again once the caller drops it;
+    /// `None` as for [`next_command`](Poller::next_command). Safe to drop.
+    pub async fn next_queued(&mut self) -> Option<Queued> {
+        self.commands.recv().await
     }
 
     /// Ends polls and waits at once and returns when every task has ended. Commands received until
@@ -128,7 +142,7 @@ impl Drop for Poller {
 struct Worker<T> {
     client: ControlPlane<T>,
     room: Arc<Room>,
-    commands: mpsc::UnboundedSender<Command>,
+    commands: mpsc::UnboundedSender<Queued>,
     stop: CancellationToken,
 }
 
@@ -167,11 +181,15 @@ impl<T: Transport> Worker<T> {
     async fn poll(&self, permit: Permit) -> Next {
         let report = self.client.poll(permit.limit, &self.stop).await;
         if let Ok(envelope) = report.reply {
+            let arrived = report.arrived.unwrap_or_else(Instant::now);
             // spec: LOOP-18
             for command in envelope.commands {
-                self.room.queue_one();
                 // Nobody takes commands any more once the receiver is gone, and the poller with it.
-                let _ = self.commands.send(command);
+                let _ = self.commands.send(Queued {
+                    command,
+                    arrived,
+                    _place: Place::take(&self.room),
+                });
             }
         }
         self.room.release(permit);
@@ -203,6 +221,27 @@ struct Counts {
     reserved: usize,
     /// Polls begun.
     polls: u64,
+}
+
+/// One place of the queue, taken until it is dropped.
+#[derive(Debug)]
+struct Place {
+    room: Arc<Room>,
+}
+
+impl Place {
+    fn take(room: &Arc<Room>) -> Self {
+        room.queue_one();
+        Self {
+            room: Arc::clone(room),
+        }
+    }
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        self.room.took_one();
+    }
 }
 
 /// The right to poll once.

@@ -6,6 +6,8 @@ use moorline_model::placement::{Attempt, Outcome, Placement, Verdict};
 use moorline_model::poll::PollFault;
 use moorline_model::schedule::{LongPoll, Next, Readiness, Schedule};
 use moorline_model::wire::{Revision, ShardToken};
+use rand::rngs::StdRng;
+use rand::{RngExt, SeedableRng};
 use tokio::time::Instant;
 
 use super::Placed;
@@ -26,6 +28,8 @@ struct State {
     commits: u64,
     /// How many tokens were accepted; the last is the accepted one.
     installs: u64,
+    /// Where delays are drawn from, if not from the system.
+    draws: Option<StdRng>,
 }
 
 /// A snapshot with what its event will need.
@@ -47,7 +51,7 @@ pub(super) struct Committed {
 }
 
 impl SharedState {
-    pub(super) fn new(backoff: Backoff, long_poll: LongPoll) -> Self {
+    pub(super) fn new(backoff: Backoff, long_poll: LongPoll, seed: Option<u64>) -> Self {
         Self {
             started: Instant::now(),
             state: Mutex::new(State {
@@ -56,6 +60,7 @@ impl SharedState {
                 attempts: 0,
                 commits: 0,
                 installs: 0,
+                draws: seed.map(StdRng::seed_from_u64),
             }),
         }
     }
@@ -87,9 +92,9 @@ impl SharedState {
         result: Result<(), PollFault>,
         retry_after: Option<Duration>,
     ) -> Committed {
-        let draw = rand::random();
         let now = self.now();
         let mut state = self.lock();
+        let draw = state.draw();
         state.commits = state.commits.saturating_add(1);
         let offered = state.place_offer(&outcome);
         let before = state.placement.watermark();
@@ -113,6 +118,11 @@ impl SharedState {
                 .record(now, elapsed, result, retry_after, draw),
             placed: state.placed(),
         }
+    }
+
+    /// A uniformly distributed number that a delay is drawn from.
+    pub(super) fn draw(&self) -> u64 {
+        self.lock().draw()
     }
 
     pub(super) fn placed(&self) -> Placed {
@@ -151,6 +161,13 @@ impl State {
             Some(Offered::Accepted)
         } else {
             Some(Offered::Other)
+        }
+    }
+
+    fn draw(&mut self) -> u64 {
+        match &mut self.draws {
+            Some(draws) => draws.random(),
+            None => rand::random(),
         }
     }
 

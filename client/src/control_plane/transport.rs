@@ -2,17 +2,20 @@ use std::error::Error;
 use std::fmt;
 use std::future::Future;
 use std::io;
+use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::{Bytes, BytesMut};
 use http::{HeaderMap, Method};
-use moorline_model::poll::{BodyPlan, Interruption, body_plan};
+use moorline_model::poll::{BodyPlan, ERROR_BODY_LIMIT, Interruption, body_plan};
 use tokio::time::{Instant, timeout_at};
 use url::Url;
 
 use super::error::{SetupError, TransportCause};
+use crate::dump::Dump;
 use crate::endpoint::Endpoint;
 use crate::settings::{ProxyChoice, Settings};
+use crate::target::SystemResolver;
 
 /// How long an idle connection is kept: below the keep-alive limits of common servers and balancers,
 /// so that their closing of idle connections is not taken for failures.
@@ -33,7 +36,30 @@ pub trait Transport: Send + Sync + 'static {
     ) -> impl Future<Output = Received> + Send;
 }
 
-/// A GET to be sent. Its headers hold secrets, marked as sensitive.
+/// Sends what is no poll: the responses of commands, and what asks for metadata. Separate from
+/// polling, so that nothing here can be mistaken for an attempt that the placement has to hear of.
+pub trait Deliver: Transport {
+    /// Sends one request and reads at most 65,536 bytes of its response until `deadline`. One call is
+    /// one attempt. Dropping the future abandons the request.
+    fn send(
+        &self,
+        method: Method,
+        request: RequestHead,
+        body: Bytes,
+        deadline: Instant,
+    ) -> impl Future<Output = Sent> + Send;
+}
+
+/// What became of a request that is no poll.
+#[derive(Debug)]
+pub struct Sent {
+    /// What came back.
+    pub received: Received,
+    /// Whether any byte of the request may have left. When in doubt, it has.
+    pub written: bool,
+}
+
+/// A request to be sent. Its headers hold secrets, marked as sensitive.
 pub struct RequestHead {
     /// The address, built from the configured endpoint.
     pub url: Url,
@@ -53,6 +79,8 @@ pub enum Received {
         status: u16,
         /// The field lines.
         headers: HeaderMap,
+        /// When the head arrived.
+        arrived: Instant,
         /// What became of the body.
         body: ReceivedBody,
     },
@@ -97,6 +125,7 @@ impl fmt::Debug for ReceivedBody {
 #[derive(Clone)]
 pub struct HttpTransport {
     client: reqwest::Client,
+    dump: Dump,
 }
 
 impl HttpTransport {
@@ -108,18 +137,38 @@ impl HttpTransport {
     /// A CA bundle or proxy that the library does not take.
     // spec: END-3, END-6, PRIV-6
     pub fn new(settings: &Settings) -> Result<Self, SetupError> {
+        let builder = Self::builder(
+            &settings.endpoint,
+            settings.ca_bundle.as_deref(),
+            &settings.proxy,
+        )?;
+        let client = builder.build().map_err(|_| SetupError::HttpClient)?;
+        Ok(Self {
+            client,
+            dump: Dump::new(settings.unsafe_http_dumps),
+        })
+    }
+
+    /// The builder of every HTTP client, whether it talks to the control plane or to a target: what
+    /// is trusted, and what the library must not do by itself, is one configuration.
+    // spec: RPT-9, RPT-11
+    pub(crate) fn builder(
+        endpoint: &Endpoint,
+        ca_bundle: Option<&[u8]>,
+        proxy: &ProxyChoice,
+    ) -> Result<reqwest::ClientBuilder, SetupError> {
         use_ring();
         let builder = reqwest::Client::builder()
             .redirect(reqwest::redirect::Policy::none())
             .retry(reqwest::retry::never())
             .referer(false)
-            .https_only(settings.endpoint.is_encrypted())
+            .https_only(endpoint.is_encrypted())
             .pool_idle_timeout(IDLE_CONNECTION)
+            // Its failures have a type, by which they are told from others.
+            .dns_resolver(Arc::new(SystemResolver))
             .tcp_nodelay(true);
-        let builder = trust(builder, settings)?;
-        let builder = route(builder, &settings.endpoint, &settings.proxy)?;
-        let client = builder.build().map_err(|_| SetupError::HttpClient)?;
-        Ok(Self { client })
+        let builder = trust(builder, endpoint, ca_bundle)?;
+        route(builder, endpoint, proxy)
     }
 }
 
@@ -134,13 +183,14 @@ fn use_ring() {
 
 fn trust(
     builder: reqwest::ClientBuilder,
-    settings: &Settings,
+    endpoint: &Endpoint,
+    ca_bundle: Option<&[u8]>,
 ) -> Result<reqwest::ClientBuilder, SetupError> {
-    if !settings.endpoint.is_encrypted() {
+    if !endpoint.is_encrypted() {
         // Nothing is encrypted, so the system's certificates need not be read.
         return Ok(builder.tls_certs_only([]));
     }
-    let Some(bundle) = &settings.ca_bundle else {
+    let Some(bundle) = ca_bundle else {
         return Ok(builder);
     };
     let certificates =
@@ -192,11 +242,72 @@ impl Transport for HttpTransport {
     }
 }
 
+impl Deliver for HttpTransport {
+    async fn send(
+        &self,
+        method: Method,
+        request: RequestHead,
+        body: Bytes,
+        deadline: Instant,
+    ) -> Sent {
+        let operation = if method == Method::POST {
+            "response"
+        } else {
+            "metadata"
+        };
+        self.dump.request(operation, &request.headers, &body);
+        let mut message = reqwest::Request::new(method, request.url);
+        *message.headers_mut() = request.headers;
+        if !body.is_empty() {
+            *message.body_mut() = Some(body.into());
+        }
+        let (received, written) = match timeout_at(deadline, self.client.execute(message)).await {
+            Ok(Ok(response)) => {
+                let received = read_response(response, deadline, ERROR_BODY_LIMIT).await;
+                self.dump_received(operation, &received);
+                (received, true)
+            }
+            Ok(Err(error)) if error.is_builder() => {
+                (Received::NotSent(TransportCause::new(error)), false)
+            }
+            Ok(Err(error)) => {
+                let written = !error.is_connect();
+                let cause = Some(TransportCause::new(error));
+                (Received::NoHead(Interruption::Network, cause), written)
+            }
+            Err(_elapsed) => (Received::NoHead(Interruption::Deadline, None), true),
+        };
+        Sent { received, written }
+    }
+}
+
+impl HttpTransport {
+    fn dump_received(&self, operation: &'static str, received: &Received) {
+        if let Received::Head {
+            status,
+            headers,
+            body,
+            ..
+        } = received
+        {
+            let body: &[u8] = match body {
+                ReceivedBody::Complete(bytes) => bytes,
+                ReceivedBody::Interrupted(..) | ReceivedBody::OverLimit | ReceivedBody::Unread => {
+                    &[]
+                }
+            };
+            self.dump.head(operation, *status, headers);
+            self.dump.body_of(operation, headers, body);
+        }
+    }
+}
+
 async fn read_response(
     mut response: reqwest::Response,
     deadline: Instant,
     envelope_limit: usize,
 ) -> Received {
+    let arrived = Instant::now();
     let status = response.status().as_u16();
     let headers = std::mem::take(response.headers_mut());
     let body = match body_plan(status, envelope_limit) {
@@ -209,6 +320,7 @@ async fn read_response(
     Received::Head {
         status,
         headers,
+        arrived,
         body,
     }
 }

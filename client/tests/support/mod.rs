@@ -4,8 +4,16 @@
     unreachable_pub,
     reason = "each test binary uses its own part"
 )]
+#![allow(
+    clippy::expect_used,
+    clippy::indexing_slicing,
+    clippy::panic,
+    clippy::unwrap_used,
+    reason = "a test fails by panicking"
+)]
 
 pub mod player;
+pub mod target;
 pub mod tls;
 pub mod trace;
 
@@ -64,6 +72,7 @@ impl Flight {
 /// spec-test: REQ-1, REQ-2, REQ-3, REQ-4, END-2, END-9
 pub fn assert_is_poll(request: &RecordedRequest, host: &str) {
     assert_eq!(request.method, "GET");
+    // The target in origin form: a path, never a URL.
     assert_eq!(request.path(), format!("/v1/tunnels/{TUNNEL}/poll"));
     assert_eq!(request.query_value("limit"), Some("25"));
     assert!(
@@ -90,6 +99,20 @@ pub fn assert_is_poll(request: &RecordedRequest, host: &str) {
     let instance = sole("x-tunnel-client-instance-id");
     assert_eq!(instance.len(), 32);
     assert!(instance.bytes().all(|byte| byte.is_ascii_hexdigit()));
+}
+
+/// Asserts that two polls of one process ask the same of the same endpoint, with the same credentials: the whole
+/// request is the same but for the token line.
+/// spec-test: END-2, REQ-3
+pub fn assert_same_but_for_token(first: &RecordedRequest, request: &RecordedRequest) {
+    let without_token = |request: &RecordedRequest| {
+        let mut request = request.clone();
+        request
+            .headers
+            .retain(|(name, _)| name != "x-tunnel-shard-token");
+        request
+    };
+    assert_eq!(without_token(first), without_token(request));
 }
 
 /// The polling token of a request; `None` when there is no such line. More than one line fails.

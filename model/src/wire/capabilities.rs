@@ -138,7 +138,8 @@ fn name(bytes: &[u8]) -> Result<&str, CapabilityFault> {
     std::str::from_utf8(bytes).map_err(|_| CapabilityFault::InvalidByte)
 }
 
-fn is_token_byte(byte: u8) -> bool {
+/// Whether an HTTP token may hold this byte.
+pub(crate) fn is_token_byte(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte)
 }
 

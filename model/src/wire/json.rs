@@ -3,7 +3,8 @@
 //! text is checked; odd numbers and lone surrogates in it are not minded.
 
 use std::borrow::Cow;
-use std::fmt;
+use std::fmt::{self, Write};
+use std::ops::Range;
 
 use serde::de::{Deserialize, Deserializer, Error, Visitor};
 
@@ -11,7 +12,7 @@ use super::scanner::{NotJson, RawString, Scanner};
 
 /// Why a text is no JSON object, or no JSON array.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum JsonFault {
+pub(crate) enum JsonFault {
     /// Not JSON at all, or more than one value.
     NotJson,
     /// JSON, but another kind of value. An array never passes for an object.
@@ -26,7 +27,7 @@ impl From<NotJson> for JsonFault {
 
 /// Reads the one object in `text`: calls `visit` with the unescaped key and the value of each member,
 /// in order, repeated keys included.
-pub(super) fn for_each_member<'a>(
+pub(crate) fn for_each_member<'a>(
     text: &'a str,
     visit: impl FnMut(&[u8], Value<'_, 'a>) -> Result<(), JsonFault>,
 ) -> Result<(), JsonFault> {
@@ -34,7 +35,7 @@ pub(super) fn for_each_member<'a>(
 }
 
 /// Reads the one array in `text`: calls `visit` with the raw value of each element, in order.
-pub(super) fn for_each_element<'a>(
+pub(crate) fn for_each_element<'a>(
     text: &'a str,
     mut visit: impl FnMut(&'a str),
 ) -> Result<(), JsonFault> {
@@ -48,23 +49,30 @@ pub(super) fn for_each_element<'a>(
 
 /// A value that comes next in a text and must be read, in one way or another, to go on.
 #[must_use = "a value that nobody reads fails the text"]
-pub(super) struct Value<'s, 'a>(&'s mut Scanner<'a>);
+pub(crate) struct Value<'s, 'a>(&'s mut Scanner<'a>);
 
 impl<'a> Value<'_, 'a> {
     /// The raw text of the value, whatever it holds.
     // spec: COR-14
-    pub(super) fn raw(self) -> Result<&'a str, JsonFault> {
+    pub(crate) fn raw(self) -> Result<&'a str, JsonFault> {
         Ok(self.0.value()?)
     }
 
+    /// Where the raw text of the value stands in the whole text, in bytes.
+    pub(crate) fn span(self) -> Result<Range<usize>, JsonFault> {
+        let start = self.0.value_start();
+        let raw = self.0.value()?;
+        Ok(start..start.saturating_add(raw.len()))
+    }
+
     /// Whether this is an object. An array never passes for one.
-    pub(super) fn is_object(&mut self) -> bool {
+    pub(crate) fn is_object(&mut self) -> bool {
         self.0.next_byte() == b'{'
     }
 
     /// Reads the value as an object, like [`for_each_member`].
     // spec: COR-3
-    pub(super) fn for_each_member(
+    pub(crate) fn for_each_member(
         self,
         mut visit: impl FnMut(&[u8], Value<'_, 'a>) -> Result<(), JsonFault>,
     ) -> Result<(), JsonFault> {
@@ -101,12 +109,32 @@ impl<'a> Value<'_, 'a> {
 
 /// The unescaped bytes of a JSON string; `None` for any other kind of value. A lone surrogate comes
 /// out as bytes that no UTF-8 text equals.
-pub(super) fn string_bytes(raw: &str) -> Option<Cow<'_, [u8]>> {
+pub(crate) fn string_bytes(raw: &str) -> Option<Cow<'_, [u8]>> {
     let inner = raw.strip_prefix('"')?.strip_suffix('"')?;
     unescaped(RawString {
         inner,
         escaped: inner.contains('\\'),
     })
+}
+
+/// The text that a JSON string stands for; `None` for any other kind of value, and for a string with
+/// a lone surrogate, which stands for no text.
+pub(crate) fn string_text(raw: &str) -> Option<String> {
+    String::from_utf8(string_bytes(raw)?.into_owned()).ok()
+}
+
+/// Appends `text` to `out` as a JSON string.
+pub(crate) fn push_string(out: &mut String, text: &str) {
+    out.push('"');
+    for c in text.chars() {
+        match c {
+            '"' | '\\' => out.extend(['\\', c]),
+            // Writing to a string never fails.
+            '\0'..='\u{1f}' => drop(write!(out, "\\u{:04x}", u32::from(c))),
+            _ => out.push(c),
+        }
+    }
+    out.push('"');
 }
 
 /// Reads a text that must hold one value.
@@ -294,5 +322,42 @@ mod tests {
         assert_eq!(elements("[1,]"), Err(JsonFault::NotJson));
         assert_eq!(elements("[1] 2"), Err(JsonFault::NotJson));
         assert_eq!(elements("{} x"), Err(JsonFault::NotJson));
+    }
+
+    #[test]
+    fn gives_the_place_of_a_value_in_the_whole_text() {
+        let text = "{ \"a\" : 1 ,\"é\":\"é\" , \"b\":\t[ {} ]\n}";
+        let mut spans = Vec::new();
+        for_each_member(text, |_, value| {
+            spans.push(value.span()?);
+            Ok(())
+        })
+        .unwrap();
+        let values: Vec<&str> = spans.into_iter().map(|span| &text[span]).collect();
+        assert_eq!(values, ["1", "\"é\"", "[ {} ]"]);
+        let broken = for_each_member("{\"a\":}", |_, value| value.span().map(drop));
+        assert_eq!(broken, Err(JsonFault::NotJson));
+    }
+
+    #[test]
+    fn gives_the_text_of_strings_that_stand_for_one() {
+        assert_eq!(string_text(r#""a\u0062""#), Some("ab".to_owned()));
+        for raw in [r#""\ud800""#, "1", "null", "[]"] {
+            assert_eq!(string_text(raw), None, "{raw}");
+        }
+    }
+
+    #[test]
+    fn writes_strings_that_read_back_as_they_were() {
+        for text in ["", "a", "\"\\/", "é\u{7f}\u{2028}", "\0\t\n\r\u{1f} "] {
+            let mut raw = "x".to_owned();
+            push_string(&mut raw, text);
+            let raw = raw.strip_prefix('x').unwrap();
+            assert_eq!(serde_json::from_str::<String>(raw).unwrap(), text);
+            assert_eq!(string_text(raw).as_deref(), Some(text));
+        }
+        let mut raw = String::new();
+        push_string(&mut raw, "\n\u{1f}\"\\");
+        assert_eq!(raw, r#""\u000a\u001f\"\\""#);
     }
 }

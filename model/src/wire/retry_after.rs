@@ -40,14 +40,21 @@ pub fn parse_retry_after(value: &[u8], now_unix_seconds: u64) -> Result<Duration
 
 /// An HTTP date in any of its three forms, in seconds of Unix time.
 fn parse_date(text: &str) -> Option<u64> {
-    if text.trim() != text {
-        // The library would trim more kinds of white space than a header may hold.
+    // The library would trim more kinds of white space than a header may hold.
+    if text.trim() != text || lacks_space_before_time(text) {
         return None;
     }
     let date = httpdate::parse_http_date(text).ok()?;
     date.duration_since(UNIX_EPOCH)
         .ok()
         .map(|since| since.as_secs())
+}
+
+/// Whether the time of a date that ends with its zone has something else than a space before it. The
+/// library takes any byte there in the form with two digits for the year.
+fn lacks_space_before_time(text: &str) -> bool {
+    text.strip_suffix(" GMT")
+        .is_some_and(|text| text.bytes().rev().nth("08:49:37".len()) != Some(b' '))
 }
 
 #[cfg(test)]
@@ -130,6 +137,11 @@ mod tests {
             "Sun, 06 Nov 1994 24:00:00 GMT",
             "sun, 06 nov 1994 08:49:37 gmt",
             "1994-11-06T08:49:37Z",
+            "Sunday, 06-Nov-94-08:49:37 GMT",
+            "Sunday, 06-Nov-94008:49:37 GMT",
+            "Sun, 06 Nov 1994T08:49:37 GMT",
+            "Sun Nov  6 08:49:37-1994",
+            " GMT",
             "\u{b}Sun, 06 Nov 1994 08:49:37 GMT",
         ] {
             assert_eq!(

@@ -86,6 +86,12 @@ impl<'a> Scanner<'a> {
         Ok(RawString { inner, escaped })
     }
 
+    /// Where the value that comes next begins, in bytes from the start of the text.
+    pub(super) fn value_start(&mut self) -> usize {
+        self.next_byte();
+        self.at
+    }
+
     /// The raw text of the value that must come next, without whitespace around it.
     pub(super) fn value(&mut self) -> Result<&'a str, NotJson> {
         self.next_byte();

@@ -1,19 +1,30 @@
-//! The real client against the fake service, in one process, over real loopback HTTP.
+//! The real client between the fake service and a toy MCP server, in one process, over real loopback
+//! HTTP.
 
+mod deliveries;
 mod story;
 mod timeline;
 
+use std::collections::BTreeMap;
+use std::sync::Arc;
 use std::time::Duration;
 
 use moorline_fixtures::fake::{FakeConfig, FakeService};
+use moorline_fixtures::mcp::{HttpOptions, ToyHttp};
 use moorline_model::backoff::Backoff;
 use moorline_model::schedule::LongPoll;
+use moorline_model::wire::Channel;
 use tokio::sync::mpsc;
 use tokio::time::timeout;
+use tokio_util::sync::CancellationToken;
 use tracing::level_filters::LevelFilter;
+use url::Url;
 
 use super::args::DemoArgs;
 use super::{Failure, block_on, logging};
+use crate::dispatch::{DispatchOptions, Dispatcher};
+use crate::target::{HttpTarget, HttpTargetSettings};
+use crate::telemetry::Telemetry;
 use crate::{ApiKey, ControlPlane, Endpoint, Poller, PollerOptions, Settings, TunnelId};
 use timeline::Timeline;
 
@@ -25,7 +36,7 @@ const PATIENCE: Duration = Duration::from_secs(60);
 
 /// Tells the story, and fails if the client does not play its part.
 pub(super) fn run(args: &DemoArgs) -> Result<(), Failure> {
-    logging::start(LevelFilter::OFF)?;
+    logging::start_by_environment(LevelFilter::OFF)?;
     block_on(async {
         timeout(PATIENCE, play(Timeline::new(args.json)))
             .await
@@ -40,7 +51,11 @@ async fn play(timeline: Timeline) -> Result<(), Failure> {
         longest_hold: Duration::from_millis(150),
     })
     .map_err(|_| Failure::Failed("no loopback port is free".to_owned()))?;
-    service.add_tunnel(TUNNEL, "berth-1").map_err(broken)?;
+    service
+        .add_tunnel(TUNNEL, &deliveries::berth(1))
+        .map_err(broken)?;
+    let toy = ToyHttp::start(HttpOptions::default())
+        .map_err(|_| Failure::Failed("no loopback port is free".to_owned()))?;
 
     let (events, story_events) = mpsc::unbounded_channel();
     let client = client(&service)?;
@@ -50,10 +65,28 @@ async fn play(timeline: Timeline) -> Result<(), Failure> {
             let _ = events.send(*event);
         })
         .map_err(broken)?;
+    let stop = CancellationToken::new();
+    let dispatcher = dispatcher(&client, &toy)?;
     let poller = Poller::spawn(&client, PollerOptions::default());
-    story::Story::new(service, client, poller, story_events, timeline)
-        .tell()
-        .await
+    let stopped = stop.clone();
+    let running = tokio::spawn(async move { dispatcher.run(poller, &stopped).await });
+    let story = story::Story::new(service, client, story_events, timeline);
+    let summary = story.tell(stop, running).await;
+    drop(toy);
+    summary
+}
+
+/// What runs the commands, as `moorline run` does.
+fn dispatcher(
+    client: &ControlPlane,
+    toy: &ToyHttp,
+) -> Result<Dispatcher<crate::HttpTransport, HttpTarget>, Failure> {
+    let url = Url::parse(&toy.url()).map_err(broken)?;
+    let target = HttpTarget::new(HttpTargetSettings::new(url)).map_err(broken)?;
+    let targets = BTreeMap::from([(Channel::main(), Arc::new(target))]);
+    let telemetry = Arc::new(Telemetry::new());
+    let options = DispatchOptions::default();
+    Ok(Dispatcher::new(client.clone(), targets, telemetry, options))
 }
 
 fn client(service: &FakeService) -> Result<ControlPlane, Failure> {

@@ -5,6 +5,7 @@ use moorline_model::placement::Verdict;
 use moorline_model::wire::Revision;
 use serde_json::json;
 
+use super::deliveries::Delivery;
 use crate::PollEvent;
 
 /// Shows a story as it happens, for a person or for a program.
@@ -18,7 +19,14 @@ pub(super) struct Summary {
     pub(super) attempts: usize,
     pub(super) seen: usize,
     pub(super) same: usize,
-    pub(super) commands: usize,
+    /// Tool calls that were queued.
+    pub(super) calls: usize,
+    /// Answers to them.
+    pub(super) answers: usize,
+    /// Answers and notifications.
+    pub(super) messages: usize,
+    /// Whether every call was answered once, and all messages came with the token of their call.
+    pub(super) own_tokens: bool,
     pub(super) watermark: Option<Revision>,
     pub(super) ready: bool,
 }
@@ -43,6 +51,7 @@ impl Timeline {
         }
         self.line(&format!(
             "The real client polls a service in this process, {endpoint}.\n\
+             A toy MCP server, in this process too, runs its commands.\n\
              Waits are shortened: 50 to 400 ms here, 200 ms to 10 s otherwise."
         ))
     }
@@ -72,12 +81,38 @@ impl Timeline {
         ))
     }
 
+    pub(super) fn delivery(&self, delivery: &Delivery, at: Duration) -> io::Result<()> {
+        if self.json {
+            let object = json!({
+                "call": delivery.call, "token": delivery.berth, "final": delivery.is_final,
+                "text": delivery.text,
+            });
+            return self.line(&json!({ "delivered": object }).to_string());
+        }
+        let token = delivery
+            .berth
+            .map_or_else(|| "?".to_owned(), |number| number.to_string());
+        let what = if delivery.is_final {
+            "answer"
+        } else {
+            "notification"
+        };
+        self.line(&format!(
+            "  {:>5.2}s  token {token:<4}  {what:<13}  {}  {delivery}",
+            at.as_secs_f64(),
+            self.paint(Colour::Green, &format!("{:<18}", "delivered")),
+        ))
+    }
+
     pub(super) fn summary(&self, summary: &Summary) -> io::Result<()> {
         let Summary {
             attempts,
             seen,
             same,
-            commands,
+            calls,
+            answers,
+            messages,
+            own_tokens,
             watermark,
             ready,
         } = summary;
@@ -85,16 +120,19 @@ impl Timeline {
         if self.json {
             let object = json!({
                 "attempts": attempts, "requests_seen": seen, "requests_as_configured": same,
-                "commands": commands, "watermark": revision, "ready": ready,
+                "calls": calls, "answers": answers, "messages": messages,
+                "own_tokens": own_tokens, "watermark": revision, "ready": ready,
             });
             return self.line(&json!({ "summary": object }).to_string());
         }
         let revision = revision.map_or_else(|| "none".to_owned(), |number| number.to_string());
         self.line(&format!(
-            "\n{}\n  {attempts} attempts; {seen} reached the service, {same} of them with the one \
-             configured\n  endpoint, tunnel and key. 2 commands queued, {commands} received, none \
-             twice.\n  Watermark: revision {revision}. Ready: {}.",
+            "\n{}\n  {attempts} polls. {seen} requests reached the service, {same} of them with the one\n  \
+             configured endpoint, tunnel and key. {calls} tool calls queued, {answers} answered,\n  \
+             in {messages} messages, {} with the token of its own call.\n  \
+             Watermark: revision {revision}. Ready: {}.",
             self.paint(Colour::Bold, "Summary"),
+            if *own_tokens { "each" } else { "NOT each" },
             if *ready { "yes" } else { "no" },
         ))
     }

@@ -1,0 +1,325 @@
+//! One command, from its turn to the delivery of its answer.
+
+use std::time::Duration;
+
+use moorline_model::delivery::{DeliveryFault, NotificationLane};
+use moorline_model::jsonrpc::{Message, RawId};
+use moorline_model::wire::{
+    Command, CommandKind, FailureSource, ResponseBody, ResponseType, TunnelFailure,
+};
+use tokio::sync::mpsc;
+use tokio::time::{Instant, timeout_at};
+use tokio_util::sync::CancellationToken;
+
+use super::Dispatcher;
+use crate::control_plane::{Deliver, Delivered, Queued, Response, Undelivered};
+use crate::target::{Answer, Call, Notes, Target, Termination};
+
+/// How many messages of the target may wait to be delivered.
+const NOTES: usize = 64;
+
+/// How long the failures may take that are delivered when the time to drain is over.
+const LAST_WORDS: Duration = Duration::from_secs(5);
+
+/// A command whose turn has come.
+pub(super) struct Work {
+    command: Command,
+    /// When nobody waits for its answer any more.
+    deadline: Option<Instant>,
+    cut_short: CancellationToken,
+}
+
+/// When nobody waits any more for the answer of a command.
+// spec: CMD-18
+pub(super) fn deadline(queued: &Queued) -> Option<Instant> {
+    end_of(queued.arrived, queued.command.response_timeout)
+}
+
+/// `None`, too, for a time that no clock will reach.
+fn end_of(arrived: Instant, timeout: Option<Duration>) -> Option<Instant> {
+    arrived.checked_add(timeout?)
+}
+
+impl Work {
+    pub(super) fn new(command: Command, arrived: Instant, cut_short: CancellationToken) -> Self {
+        Self {
+            deadline: end_of(arrived, command.response_timeout),
+            command,
+            cut_short,
+        }
+    }
+
+    /// What is answered for this command in place of its target.
+    fn failed(&self, failure: TunnelFailure) -> Answer {
+        match self.command.kind {
+            CommandKind::SessionTermination => {
+                Answer::failed(ResponseType::SessionTerminationResponse, None, failure)
+            }
+            CommandKind::JsonRpc | CommandKind::Unknown => {
+                let request = self.request();
+                let kind = match request {
+                    Some(_) => ResponseType::JsonRpcResponse,
+                    None => ResponseType::NotifyAck,
+                };
+                Answer::failed(kind, request.as_ref(), failure)
+            }
+        }
+    }
+
+    fn is_expired(&self) -> bool {
+        self.deadline
+            .is_some_and(|deadline| Instant::now() >= deadline)
+    }
+
+    fn request(&self) -> Option<RawId> {
+        match Message::parse(self.command.jsonrpc.as_ref()?.get()) {
+            Ok(Message::Request { id, .. }) => Some(id),
+            Ok(_) | Err(_) => None,
+        }
+    }
+
+    fn response(&self, body: &ResponseBody<'_>) -> Option<Response> {
+        Response::new(
+            &self.command.shard_token,
+            self.command.client_request_id(),
+            body,
+        )
+    }
+}
+
+impl<T: Deliver, G: Target> Dispatcher<T, G> {
+    /// Runs one command and delivers its answer, unless its deadline passes before.
+    // spec: CMD-18, CMD-19
+    pub(super) async fn work(&self, work: Work) {
+        let whole = self.run_and_answer(&work);
+        let in_time = match work.deadline {
+            Some(deadline) => timeout_at(deadline, whole).await.unwrap_or(false),
+            None => whole.await,
+        };
+        if !in_time {
+            self.expired(1);
+        }
+    }
+
+    /// False when the deadline passed before it was done: targets and deliveries keep to the same one, and
+    /// may be the first to notice.
+    // spec: CMD-30
+    async fn run_and_answer(&self, work: &Work) -> bool {
+        let (notes, received) = mpsc::channel(NOTES);
+        let ended = CancellationToken::new();
+        let answer = async {
+            let answer = self.answer_of(work, notes).await;
+            ended.cancel();
+            answer
+        };
+        let (answer, ()) = tokio::join!(answer, self.deliver_notes(work, received, &ended));
+        if work.is_expired() {
+            return false;
+        }
+        self.count_result(&answer);
+        self.deliver_answer(work, &answer).await
+    }
+
+    /// Asks the target once. The messages that it sends meanwhile end when this does.
+    // spec: CMD-16, CMD-25
+    async fn answer_of(&self, work: &Work, notes: Notes) -> Answer {
+        let Some(target) = self.targets.get(&work.command.channel) else {
+            return Answer {
+                code: 400,
+                ..work.failed(internal("unknown_channel"))
+            };
+        };
+        let end = Instant::now() + self.options.max_ttl;
+        let deadline = Some(work.deadline.map_or(end, |deadline| deadline.min(end)));
+        let headers = work.command.headers.clone();
+        let asked = async {
+            match (work.command.kind, &work.command.jsonrpc) {
+                (CommandKind::JsonRpc, Some(message)) => {
+                    let message = message.clone();
+                    let call = Call {
+                        message,
+                        headers,
+                        deadline,
+                    };
+                    target.call(call, notes).await
+                }
+                (CommandKind::SessionTermination, _) => {
+                    target.terminate(Termination { headers, deadline }).await
+                }
+                (CommandKind::JsonRpc | CommandKind::Unknown, _) => {
+                    work.failed(internal("invalid_command"))
+                }
+            }
+        };
+        tokio::select! {
+            biased;
+            () = work.cut_short.cancelled() => work.failed(internal("shutting_down")),
+            answer = timeout_at(end, asked) => answer.unwrap_or_else(|_elapsed| {
+                work.failed(TunnelFailure::without_answer(FailureSource::Timeout))
+            }),
+        }
+    }
+
+    /// Delivers messages in their order, those that are there when the call has ended included. After
+    /// one is lost the later ones are only read.
+    // spec: CMD-15
+    async fn deliver_notes(
+        &self,
+        work: &Work,
+        mut notes: mpsc::Receiver<String>,
+        ended: &CancellationToken,
+    ) {
+        let mut lane = NotificationLane::default();
+        while let Some(note) = next_note(&mut notes, ended).await {
+            let body = ResponseBody {
+                request_id: &work.command.request_id,
+                channel: &work.command.channel,
+                json: Some(&note),
+                headers: &[],
+                code: 200,
+                kind: ResponseType::JsonRpcNotify,
+            };
+            let sent = match work.response(&body) {
+                Some(response) if lane.may_send() => {
+                    let cancel = &work.cut_short;
+                    self.client.respond(&response, work.deadline, cancel).await
+                }
+                _ => Err(GIVEN_UP),
+            };
+            if !matches!(
+                sent,
+                Ok(Delivered {
+                    already_fulfilled: false,
+                    ..
+                })
+            ) {
+                lane.failed();
+            }
+            self.count_note(sent);
+        }
+    }
+
+    /// False when the deadline passed before it was delivered.
+    async fn deliver_answer(&self, work: &Work, answer: &Answer) -> bool {
+        let body = ResponseBody {
+            request_id: &work.command.request_id,
+            channel: &work.command.channel,
+            json: answer.json.as_deref(),
+            headers: &answer.headers,
+            code: answer.code,
+            kind: answer.kind,
+        };
+        let Some(response) = work.response(&body) else {
+            return true;
+        };
+        let never = CancellationToken::new();
+        let sent = tokio::select! {
+            biased;
+            sent = self.client.respond(&response, work.deadline, &never) => sent,
+            () = last_words(&work.cut_short) => Err(GIVEN_UP),
+        };
+        if sent.is_err_and(|undelivered| undelivered.fault == DeliveryFault::DeadlinePassed) {
+            return false;
+        }
+        self.count_answer(sent);
+        true
+    }
+}
+
+/// What became of a message that was not sent.
+const GIVEN_UP: Undelivered = Undelivered {
+    fault: DeliveryFault::Cancelled,
+    attempts: 0,
+};
+
+/// The next message; `None` when there is none left and there will be none, whoever could still send.
+async fn next_note(
+    notes: &mut mpsc::Receiver<String>,
+    ended: &CancellationToken,
+) -> Option<String> {
+    tokio::select! {
+        biased;
+        note = notes.recv() => return note,
+        () = ended.cancelled() => {}
+    }
+    notes.close();
+    notes.recv().await
+}
+
+/// Ends some seconds after the time to drain is over.
+async fn last_words(cut_short: &CancellationToken) {
+    cut_short.cancelled().await;
+    tokio::time::sleep(LAST_WORDS).await;
+}
+
+fn internal(kind: &'static str) -> TunnelFailure {
+    TunnelFailure {
+        transport_error_kind: Some(kind),
+        ..TunnelFailure::without_answer(FailureSource::ClientInternal)
+    }
+}
+
+impl<T, G> Dispatcher<T, G> {
+    // spec: RPT-5
+    fn count_result(&self, answer: &Answer) {
+        match answer.failure {
+            None => self.telemetry.target_up(),
+            Some(failure) if failure.source.is_outage() => {
+                self.telemetry.target_down(failure.source.as_str());
+            }
+            Some(_) => {}
+        }
+        self.telemetry.commands(|counts| {
+            let count = match answer.failure {
+                None => &mut counts.answered,
+                Some(_) => &mut counts.failed,
+            };
+            *count = count.saturating_add(1);
+        });
+    }
+
+    fn count_note(&self, sent: Result<Delivered, Undelivered>) {
+        let accepted = matches!(sent, Ok(delivered) if !delivered.already_fulfilled);
+        self.telemetry.deliveries(accepted, |counts| {
+            counts.retries = counts.retries.saturating_add(retries(sent));
+            let count = if accepted {
+                &mut counts.notifications
+            } else {
+                &mut counts.notifications_lost
+            };
+            *count = count.saturating_add(1);
+        });
+    }
+
+    fn count_answer(&self, sent: Result<Delivered, Undelivered>) {
+        self.telemetry.deliveries(sent.is_ok(), |counts| {
+            counts.retries = counts.retries.saturating_add(retries(sent));
+            let count = match sent {
+                Ok(delivered) if delivered.already_fulfilled => &mut counts.already_fulfilled,
+                Ok(_) => &mut counts.accepted,
+                Err(_) => &mut counts.given_up,
+            };
+            *count = count.saturating_add(1);
+        });
+        match sent {
+            Ok(delivered) => tracing::debug!(
+                attempts = delivered.attempts,
+                already_fulfilled = delivered.already_fulfilled,
+                "answer delivered"
+            ),
+            Err(undelivered) => tracing::warn!(
+                attempts = undelivered.attempts,
+                fault = %undelivered.fault,
+                "answer not delivered"
+            ),
+        }
+    }
+}
+
+fn retries(sent: Result<Delivered, Undelivered>) -> u64 {
+    let attempts = match sent {
+        Ok(delivered) => delivered.attempts.get(),
+        Err(undelivered) => undelivered.attempts,
+    };
+    u64::from(attempts.saturating_sub(1))
+}

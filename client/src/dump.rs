@@ -1,0 +1,70 @@
+//! Dumps of HTTP exchanges for an operator who asked for them: never of polls, and with secrets masked.
+
+use http::HeaderMap;
+use moorline_model::dump::{shown_body, shown_value};
+
+use crate::control_plane::Lines;
+
+/// Writes exchanges to the log, at the level debug under the target `moorline::dump`, if it is on.
+/// What it writes holds the contents of commands and answers. Addresses are never in it.
+// spec: PRIV-6
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Dump {
+    on: bool,
+}
+
+impl Dump {
+    pub(crate) fn new(on: bool) -> Self {
+        Self { on }
+    }
+
+    pub(crate) fn request(self, operation: &'static str, headers: &HeaderMap, body: &[u8]) {
+        if self.on {
+            tracing::debug!(
+                target: "moorline::dump",
+                operation,
+                headers = shown(headers),
+                body = shown_body(&Lines(&HeaderMap::new()), body),
+                "request"
+            );
+        }
+    }
+
+    /// The head of a response.
+    pub(crate) fn head(self, operation: &'static str, status: u16, headers: &HeaderMap) {
+        if self.on {
+            tracing::debug!(
+                target: "moorline::dump",
+                operation,
+                status,
+                headers = shown(headers),
+                "response"
+            );
+        }
+    }
+
+    /// The body of a response, or one event of it.
+    pub(crate) fn body(self, operation: &'static str, body: &[u8]) {
+        self.body_of(operation, &HeaderMap::new(), body);
+    }
+
+    /// The body of a response of the control plane, whose headers may say that it is to be withheld.
+    pub(crate) fn body_of(self, operation: &'static str, headers: &HeaderMap, body: &[u8]) {
+        if self.on {
+            tracing::debug!(
+                target: "moorline::dump",
+                operation,
+                body = shown_body(&Lines(headers), body),
+                "response body"
+            );
+        }
+    }
+}
+
+fn shown(headers: &HeaderMap) -> String {
+    let lines: Vec<String> = headers
+        .iter()
+        .map(|(name, value)| format!("{name}: {}", shown_value(name.as_str(), value.as_bytes())))
+        .collect();
+    lines.join("; ")
+}

@@ -1,0 +1,296 @@
+//! The status page: one file, with the numbers of the moment written in, so that it tells something
+//! without scripts too. Its script draws the rest from `/status.json`.
+
+use std::time::Duration;
+
+use moorline_model::readiness::Level;
+use moorline_model::wire::Revision;
+
+use super::history::Note;
+use super::view::{Snapshot, seconds};
+use crate::telemetry::TargetState;
+
+const TEMPLATE: &str = include_str!("status.html");
+
+/// A page, and what a browser may do with it.
+pub(super) struct Page {
+    pub(super) html: String,
+    /// The value of `Content-Security-Policy`.
+    pub(super) policy: String,
+}
+
+/// Writes the page.
+pub(super) fn render(snapshot: &Snapshot, notes: &[Note]) -> Page {
+    let nonce = format!("{:032x}", rand::random::<u128>());
+    let mut texts = texts(snapshot, notes);
+    texts.push(("nonce", nonce.clone()));
+    Page {
+        html: fill(TEMPLATE, &texts),
+        policy: format!(
+            "default-src 'none'; script-src 'nonce-{nonce}'; style-src 'nonce-{nonce}'; \
+             connect-src 'self'; img-src data:; base-uri 'none'; form-action 'none'; \
+             frame-ancestors 'none'"
+        ),
+    }
+}
+
+/// What the page says where: places of the template, and numbers and fixed phrases for them.
+pub(super) fn texts(snapshot: &Snapshot, notes: &[Note]) -> Vec<(&'static str, String)> {
+    let mut texts = vec![
+        ("level", snapshot.level.name().to_owned()),
+        ("headline", headline(snapshot.level).to_owned()),
+        ("version", env!("CARGO_PKG_VERSION").to_owned()),
+        ("uptime", span(snapshot.uptime)),
+        (
+            "now",
+            humantime::format_rfc3339_seconds(snapshot.now).to_string(),
+        ),
+    ];
+    texts.extend(reasons(snapshot));
+    texts.extend(placement(snapshot));
+    texts.extend(polls(snapshot));
+    texts.extend(commands(snapshot, notes));
+    texts.extend(deliveries(snapshot));
+    texts.extend(target(snapshot));
+    texts
+}
+
+fn headline(level: Level) -> &'static str {
+    match level {
+        Level::Ready => "Commands arrive and can be run.",
+        Level::Degraded => "Commands arrive, but the target does not run them.",
+        Level::Starting => "The first poll is under way.",
+        Level::Unready => "No commands arrive.",
+    }
+}
+
+/// At most three: about shutting down, polls and target.
+fn reasons(snapshot: &Snapshot) -> Vec<(&'static str, String)> {
+    let place = |index| {
+        let reason = snapshot.reasons.get(index);
+        reason.map_or_else(Default::default, |reason| {
+            let ago = span(snapshot.age_of(reason));
+            (reason.cause.to_string(), format!("for {ago}"))
+        })
+    };
+    let [(one, one_for), (two, two_for), (three, three_for)] = [place(0), place(1), place(2)];
+    vec![
+        ("reason-1", one),
+        ("reason-1-for", one_for),
+        ("reason-2", two),
+        ("reason-2-for", two_for),
+        ("reason-3", three),
+        ("reason-3-for", three_for),
+    ]
+}
+
+fn placement(snapshot: &Snapshot) -> Vec<(&'static str, String)> {
+    let placed = &snapshot.placed;
+    let token = if placed.has_token {
+        "sent with polls"
+    } else {
+        "none"
+    };
+    let watermark = placed.watermark.map_or_else(
+        || "none yet".to_owned(),
+        |found| Revision::get(found).to_string(),
+    );
+    vec![
+        ("token", token.to_owned()),
+        ("watermark", watermark),
+        ("corrections", format!("{} of 3", placed.corrections)),
+        ("failures", format!("{} of 3", placed.failures)),
+        ("generation", placed.generation.get().to_string()),
+    ]
+}
+
+fn polls(snapshot: &Snapshot) -> Vec<(&'static str, String)> {
+    let polls = &snapshot.facts.polls;
+    vec![
+        ("poll-last", ago(snapshot, polls.last_at)),
+        ("poll-last-success", ago(snapshot, polls.last_success_at)),
+        ("polls-ended", grouped(polls.ended)),
+        ("polls-succeeded", grouped(polls.succeeded)),
+        ("polls-corrections", grouped(polls.corrections)),
+        ("polls-failures", grouped(polls.failures)),
+        ("poll-wait", span(snapshot.poll_wait)),
+    ]
+}
+
+fn commands(snapshot: &Snapshot, notes: &[Note]) -> Vec<(&'static str, String)> {
+    let commands = &snapshot.facts.commands;
+    let unread = commands.unreadable.saturating_add(commands.skipped);
+    vec![
+        ("command-last", ago(snapshot, commands.last_at)),
+        ("commands-received", grouped(commands.received)),
+        ("commands-answered", grouped(commands.answered)),
+        ("commands-failed", grouped(commands.failed)),
+        ("commands-expired", grouped(commands.expired)),
+        ("commands-unread", grouped(unread)),
+        ("queued", commands.queued.to_string()),
+        ("running", commands.running.to_string()),
+        ("throughput", throughput(snapshot, notes)),
+    ]
+}
+
+/// From the oldest note until now.
+fn throughput(snapshot: &Snapshot, notes: &[Note]) -> String {
+    let now = Note::of(&snapshot.facts, snapshot.counted_for);
+    let Some(first) = notes.first().filter(|first| first.at < now.at) else {
+        return "Nothing is known yet.".to_owned();
+    };
+    let over = now.at.saturating_sub(first.at);
+    let count = |first: u64, now: u64| u32::try_from(now.saturating_sub(first)).unwrap_or(u32::MAX);
+    let answered = count(first.answered, now.answered);
+    let failed = count(first.failed, now.failed);
+    let per_minute = f64::from(answered) * 60.0 / seconds(over).max(0.001);
+    format!(
+        "{} answered and {} failed in the last {}: {per_minute:.1} answers a minute.",
+        grouped(answered.into()),
+        grouped(failed.into()),
+        span(over),
+    )
+}
+
+fn deliveries(snapshot: &Snapshot) -> Vec<(&'static str, String)> {
+    let deliveries = &snapshot.facts.deliveries;
+    vec![
+        ("delivery-last", ago(snapshot, deliveries.last_at)),
+        ("deliveries-accepted", grouped(deliveries.accepted)),
+        (
+            "deliveries-fulfilled",
+            grouped(deliveries.already_fulfilled),
+        ),
+        ("deliveries-given-up", grouped(deliveries.given_up)),
+        ("delivery-retries", grouped(deliveries.retries)),
+        ("notifications", grouped(deliveries.notifications)),
+        ("notifications-lost", grouped(deliveries.notifications_lost)),
+    ]
+}
+
+fn target(snapshot: &Snapshot) -> Vec<(&'static str, String)> {
+    let target = &snapshot.facts.target;
+    let since = span(snapshot.age(target.since));
+    let state = match target.state {
+        TargetState::Unknown => "not asked yet".to_owned(),
+        TargetState::Up => format!("answers, for {since}"),
+        TargetState::Down => format!("does not answer, for {since}"),
+    };
+    vec![
+        ("target", state),
+        ("target-fault", target.fault.unwrap_or("none").to_owned()),
+        ("target-failures", grouped(target.failures)),
+        ("target-restarts", grouped(target.restarts)),
+    ]
+}
+
+fn ago(snapshot: &Snapshot, at: Option<Duration>) -> String {
+    at.map_or_else(
+        || "never".to_owned(),
+        |at| format!("{} ago", span(snapshot.age(at))),
+    )
+}
+
+/// A length of time in at most two units, rounded down: `0 s`, `59 s`, `1 min 0 s`, `25 h 3 min`.
+pub(super) fn span(duration: Duration) -> String {
+    let seconds = duration.as_secs();
+    let (minutes, hours, days) = (seconds / 60, seconds / 3_600, seconds / 86_400);
+    match (days, hours, minutes) {
+        (0, 0, 0) => format!("{seconds} s"),
+        (0, 0, _) => format!("{minutes} min {} s", seconds % 60),
+        (0, _, _) => format!("{hours} h {} min", minutes % 60),
+        (_, _, _) => format!("{days} d {} h", hours % 24),
+    }
+}
+
+/// A number with its thousands set apart by narrow spaces.
+fn grouped(number: u64) -> String {
+    let digits = number.to_string();
+    let mut text = String::with_capacity(digits.len() * 2);
+    for (index, digit) in digits.chars().enumerate() {
+        if index > 0 && (digits.len() - index).is_multiple_of(3) {
+            text.push('\u{202f}');
+        }
+        text.push(digit);
+    }
+    text
+}
+
+/// Puts each text where the template has its name in double braces. A name that has no text stays.
+fn fill(template: &str, texts: &[(&'static str, String)]) -> String {
+    let mut filled = String::with_capacity(template.len().saturating_add(4_096));
+    let mut parts = template.split("{{");
+    filled.push_str(parts.next().unwrap_or_default());
+    for part in parts {
+        let text = part.split_once("}}").and_then(|(name, rest)| {
+            let (_, text) = texts.iter().find(|(place, _)| *place == name)?;
+            Some((text, rest))
+        });
+        match text {
+            Some((text, rest)) => {
+                escape(text, &mut filled);
+                filled.push_str(rest);
+            }
+            None => {
+                filled.push_str("{{");
+                filled.push_str(part);
+            }
+        }
+    }
+    filled
+}
+
+/// Numbers and fixed phrases need no escape; should another text ever come here, it stays text.
+fn escape(text: &str, into: &mut String) {
+    for character in text.chars() {
+        match character {
+            '&' => into.push_str("&amp;"),
+            '<' => into.push_str("&lt;"),
+            '>' => into.push_str("&gt;"),
+            '"' => into.push_str("&quot;"),
+            '\'' => into.push_str("&#39;"),
+            other => into.push(other),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lengths_of_time_have_at_most_two_units() {
+        for (seconds, text) in [
+            (0, "0 s"),
+            (59, "59 s"),
+            (60, "1 min 0 s"),
+            (3_599, "59 min 59 s"),
+            (3_600, "1 h 0 min"),
+            (86_399, "23 h 59 min"),
+            (90_000, "1 d 1 h"),
+        ] {
+            assert_eq!(span(Duration::from_millis(seconds * 1_000 + 999)), text);
+        }
+    }
+
+    #[test]
+    fn thousands_are_set_apart() {
+        for (number, text) in [
+            (0, "0"),
+            (999, "999"),
+            (1_000, "1\u{202f}000"),
+            (12_345, "12\u{202f}345"),
+            (1_234_567, "1\u{202f}234\u{202f}567"),
+        ] {
+            assert_eq!(grouped(number), text);
+        }
+    }
+
+    #[test]
+    fn texts_are_put_in_place_and_stay_text() {
+        let texts = [("a", "1".to_owned()), ("b", "<\"&'>{{a}}".to_owned())];
+        let filled = fill("{{a}}, {{b}}; {{c}} {{a", &texts);
+        assert_eq!(filled, "1, &lt;&quot;&amp;&#39;&gt;{{a}}; {{c}} {{a");
+        assert_eq!(fill("", &texts), "");
+    }
+}

@@ -1,0 +1,374 @@
+//! Everything that is shown, read at one moment and put into the form of JSON.
+
+use std::time::{Duration, SystemTime};
+
+use moorline_model::readiness::{Level, Reason, Target, judge};
+use moorline_model::schedule::Readiness;
+use moorline_model::wire::Revision;
+use serde::Serialize;
+
+use super::Sources;
+use super::history::Note;
+use crate::control_plane::{Placed, PollEvent};
+use crate::telemetry::{
+    CommandCounts, DeliveryCounts, Facts, PollCounts, TargetFacts, TargetState,
+};
+
+/// Everything that was known of a client at one moment.
+#[derive(Debug)]
+pub(super) struct Snapshot {
+    pub(super) now: SystemTime,
+    pub(super) placed: Placed,
+    pub(super) poll_wait: Duration,
+    pub(super) level: Level,
+    /// Worst first, with the client's own times.
+    pub(super) reasons: Vec<Reason>,
+    pub(super) facts: Facts,
+    /// How long ago the client was made: the origin of the times in `reasons`.
+    pub(super) uptime: Duration,
+    /// How long ago counting began: the origin of the times in `facts`.
+    pub(super) counted_for: Duration,
+}
+
+/// A moment in the past.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub(super) struct Moment {
+    /// How long ago it was, in seconds, to the millisecond.
+    pub(super) seconds_ago: f64,
+    /// When it was by this machine's clock: RFC 3339, UTC.
+    pub(super) at: String,
+}
+
+impl Snapshot {
+    pub(super) fn take(sources: &Sources) -> Self {
+        let client = &sources.client;
+        let (readiness, facts) = (client.readiness(), sources.telemetry.facts());
+        // Read last, so that nothing lies in the future.
+        let (uptime, counted_for) = (client.uptime(), sources.telemetry.uptime());
+        let clocks = Clocks {
+            uptime,
+            counted_for,
+        };
+        let (level, reasons) = clocks.judge(readiness, &facts);
+        Self {
+            now: SystemTime::now(),
+            placed: client.placed(),
+            poll_wait: client.poll_wait(),
+            level,
+            reasons,
+            facts,
+            uptime,
+            counted_for,
+        }
+    }
+
+    /// How long ago a moment of `facts` was.
+    pub(super) fn age(&self, at: Duration) -> Duration {
+        self.counted_for.saturating_sub(at)
+    }
+
+    /// How long ago a reason began.
+    pub(super) fn age_of(&self, reason: &Reason) -> Duration {
+        self.uptime.saturating_sub(reason.since)
+    }
+
+    /// The wall clock's time of a moment of `facts`.
+    pub(super) fn wall_clock(&self, at: Duration) -> SystemTime {
+        let age = self.age(at);
+        self.now.checked_sub(age).unwrap_or(SystemTime::UNIX_EPOCH)
+    }
+
+    /// A moment, from how long ago it was.
+    pub(super) fn moment(&self, age: Duration) -> Moment {
+        let at = self.now.checked_sub(age);
+        let at = at.unwrap_or(SystemTime::UNIX_EPOCH);
+        Moment {
+            seconds_ago: seconds(age),
+            at: humantime::format_rfc3339_millis(at).to_string(),
+        }
+    }
+
+    fn moment_of(&self, at: Option<Duration>) -> Option<Moment> {
+        at.map(|at| self.moment(self.age(at)))
+    }
+}
+
+/// The ages of two clocks that run alike.
+struct Clocks {
+    uptime: Duration,
+    counted_for: Duration,
+}
+
+impl Clocks {
+    fn judge(&self, readiness: Readiness, facts: &Facts) -> (Level, Vec<Reason>) {
+        let TargetFacts {
+            state,
+            since,
+            fault,
+            ..
+        } = facts.target;
+        let since = self.on_the_clients(since);
+        let target = match state {
+            TargetState::Unknown => Target::Unknown,
+            TargetState::Up => Target::Up { since },
+            TargetState::Down => Target::Down {
+                since,
+                fault: fault.unwrap_or("unknown"),
+            },
+        };
+        let draining = facts.draining_since.map(|since| self.on_the_clients(since));
+        judge(readiness, target, draining)
+    }
+
+    /// A time of the counts' clock on that of the client.
+    fn on_the_clients(&self, at: Duration) -> Duration {
+        self.uptime
+            .saturating_sub(self.counted_for.saturating_sub(at))
+    }
+}
+
+/// What `/health` answers.
+// spec: RPT-12
+#[derive(Debug, Serialize)]
+pub(super) struct Health {
+    version: &'static str,
+    /// When this was read: RFC 3339, UTC.
+    now: String,
+    uptime_seconds: f64,
+    ready: bool,
+    level: &'static str,
+    reasons: Vec<ReasonView>,
+    placement: Placement,
+    polls: Polls,
+    commands: Commands,
+    deliveries: Deliveries,
+    target: TargetView,
+}
+
+#[derive(Debug, Serialize)]
+struct ReasonView {
+    cause: &'static str,
+    text: String,
+    since: Moment,
+}
+
+/// The placement, without its token.
+#[derive(Debug, Serialize)]
+struct Placement {
+    watermark: Option<u64>,
+    has_token: bool,
+    corrections: u8,
+    failures: u8,
+    generation: u64,
+}
+
+#[derive(Debug, Serialize)]
+struct Polls {
+    ended: u64,
+    succeeded: u64,
+    corrections: u64,
+    destination_failures: u64,
+    wait_seconds: f64,
+    last: Option<Moment>,
+    last_success: Option<Moment>,
+}
+
+#[derive(Debug, Serialize)]
+struct Commands {
+    received: u64,
+    unreadable: u64,
+    skipped: u64,
+    expired: u64,
+    answered: u64,
+    failed: u64,
+    queued: usize,
+    running: usize,
+    last: Option<Moment>,
+}
+
+#[derive(Debug, Serialize)]
+struct Deliveries {
+    accepted: u64,
+    already_fulfilled: u64,
+    given_up: u64,
+    retries: u64,
+    notifications: u64,
+    notifications_lost: u64,
+    last: Option<Moment>,
+}
+
+#[derive(Debug, Serialize)]
+struct TargetView {
+    state: TargetState,
+    /// Since when; absent while nothing is known.
+    since: Option<Moment>,
+    fault: Option<&'static str>,
+    failures: u64,
+    restarts: u64,
+}
+
+impl Health {
+    pub(super) fn of(snapshot: &Snapshot) -> Self {
+        let facts = &snapshot.facts;
+        Self {
+            version: env!("CARGO_PKG_VERSION"),
+            now: snapshot.moment(Duration::ZERO).at,
+            uptime_seconds: seconds(snapshot.uptime),
+            ready: snapshot.level.is_ready(),
+            level: snapshot.level.name(),
+            reasons: reasons(snapshot),
+            placement: Placement::of(&snapshot.placed),
+            polls: Polls::of(snapshot, &facts.polls),
+            commands: Commands::of(snapshot, &facts.commands),
+            deliveries: Deliveries::of(snapshot, &facts.deliveries),
+            target: TargetView::of(snapshot, &facts.target),
+        }
+    }
+}
+
+fn reasons(snapshot: &Snapshot) -> Vec<ReasonView> {
+    let view = |reason: &Reason| ReasonView {
+        cause: reason.cause.name(),
+        text: reason.cause.to_string(),
+        since: snapshot.moment(snapshot.age_of(reason)),
+    };
+    snapshot.reasons.iter().map(view).collect()
+}
+
+impl Placement {
+    fn of(placed: &Placed) -> Self {
+        Self {
+            watermark: placed.watermark.map(Revision::get),
+            has_token: placed.has_token,
+            corrections: placed.corrections,
+            failures: placed.failures,
+            generation: placed.generation.get(),
+        }
+    }
+}
+
+impl Polls {
+    fn of(snapshot: &Snapshot, counts: &PollCounts) -> Self {
+        Self {
+            ended: counts.ended,
+            succeeded: counts.succeeded,
+            corrections: counts.corrections,
+            destination_failures: counts.failures,
+            wait_seconds: seconds(snapshot.poll_wait),
+            last: snapshot.moment_of(counts.last_at),
+            last_success: snapshot.moment_of(counts.last_success_at),
+        }
+    }
+}
+
+impl Commands {
+    fn of(snapshot: &Snapshot, counts: &CommandCounts) -> Self {
+        Self {
+            received: counts.received,
+            unreadable: counts.unreadable,
+            skipped: counts.skipped,
+            expired: counts.expired,
+            answered: counts.answered,
+            failed: counts.failed,
+            queued: counts.queued,
+            running: counts.running,
+            last: snapshot.moment_of(counts.last_at),
+        }
+    }
+}
+
+impl Deliveries {
+    fn of(snapshot: &Snapshot, counts: &DeliveryCounts) -> Self {
+        Self {
+            accepted: counts.accepted,
+            already_fulfilled: counts.already_fulfilled,
+            given_up: counts.given_up,
+            retries: counts.retries,
+            notifications: counts.notifications,
+            notifications_lost: counts.notifications_lost,
+            last: snapshot.moment_of(counts.last_at),
+        }
+    }
+}
+
+impl TargetView {
+    fn of(snapshot: &Snapshot, target: &TargetFacts) -> Self {
+        let known = target.state != TargetState::Unknown;
+        Self {
+            state: target.state,
+            since: snapshot.moment_of(known.then_some(target.since)),
+            fault: target.fault,
+            failures: target.failures,
+            restarts: target.restarts,
+        }
+    }
+}
+
+/// What `/status.json` answers.
+#[derive(Debug, Serialize)]
+pub(super) struct Status<'a> {
+    health: Health,
+    /// What the page writes where, as a person reads it; see [`super::page::texts`].
+    texts: serde_json::Map<String, serde_json::Value>,
+    /// The last polls, oldest first.
+    polls: Vec<PollView<'a>>,
+    /// Counts at some moments, oldest first.
+    throughput: Vec<NoteView>,
+}
+
+#[derive(Debug, Serialize)]
+struct PollView<'a> {
+    #[serde(flatten)]
+    ended: Moment,
+    #[serde(flatten)]
+    event: &'a PollEvent,
+}
+
+#[derive(Debug, Serialize)]
+struct NoteView {
+    #[serde(flatten)]
+    noted: Moment,
+    received: u64,
+    answered: u64,
+    failed: u64,
+}
+
+impl<'a> Status<'a> {
+    pub(super) fn of(snapshot: &'a Snapshot, notes: &[Note]) -> Self {
+        let texts = super::page::texts(snapshot, notes);
+        let poll = |(at, event): &'a (Duration, PollEvent)| PollView {
+            ended: snapshot.moment(snapshot.age(*at)),
+            event,
+        };
+        let note = |note: &Note| NoteView {
+            noted: snapshot.moment(snapshot.age(note.at)),
+            received: note.received,
+            answered: note.answered,
+            failed: note.failed,
+        };
+        Self {
+            health: Health::of(snapshot),
+            texts: texts
+                .into_iter()
+                .map(|(place, text)| (place.to_owned(), text.into()))
+                .collect(),
+            polls: snapshot.facts.recent.iter().map(poll).collect(),
+            throughput: notes.iter().map(note).collect(),
+        }
+    }
+}
+
+/// Seconds, to the millisecond.
+pub(super) fn seconds(duration: Duration) -> f64 {
+    let ms = u32::try_from(duration.as_millis());
+    // Beyond 49 days whole seconds are enough.
+    ms.map_or_else(|_| whole_seconds(duration), |ms| f64::from(ms) / 1_000.0)
+}
+
+#[allow(
+    clippy::cast_precision_loss,
+    reason = "exact below 2^53 seconds, which no process runs for"
+)]
+fn whole_seconds(duration: Duration) -> f64 {
+    duration.as_secs() as f64
+}

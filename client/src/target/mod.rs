@@ -1,0 +1,188 @@
+//! Where commands run: a private MCP server, reached over HTTP or as a child process.
+
+mod http;
+mod stdio;
+
+use std::future::Future;
+
+use moorline_model::jsonrpc::{Message, MessageFault, RawId};
+use moorline_model::wire::{FailureSource, ResponseType, TunnelFailure};
+use serde_json::value::RawValue;
+use tokio::sync::mpsc;
+use tokio::time::{Instant, timeout_at};
+
+pub(crate) use self::http::SystemResolver;
+#[cfg(feature = "cli")]
+pub(crate) use self::http::failure_of;
+pub use self::http::{ClientIdentity, HttpTarget, HttpTargetSettings, MAX_ANSWER_BYTES};
+pub use self::stdio::{
+    CommandFault, CommandLine, MAX_LINE_BYTES, Stderr, StdioTarget, StdioTargetSettings,
+};
+
+/// One JSON-RPC message of a command, to be run once.
+pub struct Call {
+    /// The message as it was received, byte for byte.
+    pub message: Box<RawValue>,
+    /// The command's own header lines, names as received.
+    pub headers: Vec<(String, Vec<String>)>,
+    /// When nobody waits for the answer any more.
+    pub deadline: Option<Instant>,
+}
+
+/// What a target made of a call.
+pub struct Answer {
+    /// The status that the response reports.
+    pub code: u16,
+    /// The header lines that the response reports, as the model let them through.
+    pub headers: Vec<(String, Vec<String>)>,
+    /// The JSON-RPC answer, byte for byte; `None` where the message asked for none.
+    pub json: Option<String>,
+    /// What kind of response this is. Always a final one.
+    pub kind: ResponseType,
+    /// Where the answer was made here because the target gave none: why.
+    pub failure: Option<TunnelFailure>,
+}
+
+/// What a target says before its answer: notifications and requests of the server, byte for byte.
+pub type Notes = mpsc::Sender<String>;
+
+/// A private MCP server. A call is never run twice: whoever calls decides that by calling once.
+pub trait Target: Send + Sync + 'static {
+    /// Runs one message and waits for its answer. Messages that belong to it and come before the
+    /// answer go to `notes`, in order.
+    ///
+    /// # Cancellation
+    ///
+    /// Dropping the future gives the call up: its late answer is discarded, and nothing else that
+    /// the target is asked suffers.
+    fn call(&self, call: Call, notes: Notes) -> impl Future<Output = Answer> + Send;
+
+    /// Ends the session that the header lines of a termination command name.
+    fn terminate(&self, call: Termination) -> impl Future<Output = Answer> + Send;
+}
+
+/// The termination of a session.
+pub struct Termination {
+    /// The command's own header lines.
+    pub headers: Vec<(String, Vec<String>)>,
+    /// When nobody waits for the answer any more.
+    pub deadline: Option<Instant>,
+}
+
+/// Either kind of target.
+pub enum AnyTarget {
+    /// A server that is reached by streamable HTTP.
+    Http(HttpTarget),
+    /// A server that runs as a child process.
+    Stdio(StdioTarget),
+}
+
+impl Target for AnyTarget {
+    async fn call(&self, call: Call, notes: Notes) -> Answer {
+        match self {
+            Self::Http(target) => target.call(call, notes).await,
+            Self::Stdio(target) => target.call(call, notes).await,
+        }
+    }
+
+    async fn terminate(&self, call: Termination) -> Answer {
+        match self {
+            Self::Http(target) => target.terminate(call).await,
+            Self::Stdio(target) => target.terminate(call).await,
+        }
+    }
+}
+
+impl Answer {
+    /// The target took a message that asks for no answer.
+    fn acknowledged(code: u16, headers: Vec<(String, Vec<String>)>) -> Self {
+        Self {
+            code,
+            headers,
+            json: None,
+            kind: ResponseType::NotifyAck,
+            failure: None,
+        }
+    }
+
+    /// The answer that is made here where the target gave none. Who sent a notification, which has no
+    /// id, learns of it by an error with the id null.
+    // spec: CMD-22
+    pub(crate) fn failed(
+        kind: ResponseType,
+        request: Option<&RawId>,
+        failure: TunnelFailure,
+    ) -> Self {
+        let json = failure.to_jsonrpc_error(request.map_or("null", RawId::raw), failure.phrase());
+        Self::refused(kind, failure, json)
+    }
+
+    /// An error that is made here, with its text.
+    fn refused(kind: ResponseType, failure: TunnelFailure, json: String) -> Self {
+        Self {
+            code: failure.resp_code(),
+            headers: json_headers(),
+            json: Some(json),
+            kind,
+            failure: Some(failure),
+        }
+    }
+}
+
+/// What a message of the service asks the target for.
+struct Asked {
+    /// The id that the answer must have; `None` where none is asked for.
+    request: Option<RawId>,
+}
+
+impl Asked {
+    fn by(message: &str) -> Result<Self, MessageFault> {
+        let request = match Message::parse(message)? {
+            Message::Request { id, .. } => Some(id),
+            Message::Notification { .. } | Message::Response { .. } | Message::Error { .. } => None,
+        };
+        Ok(Self { request })
+    }
+
+    /// The type of the response that ends it.
+    fn kind(&self) -> ResponseType {
+        match self.request {
+            Some(_) => ResponseType::JsonRpcResponse,
+            None => ResponseType::NotifyAck,
+        }
+    }
+
+    fn failed(&self, failure: TunnelFailure) -> Answer {
+        Answer::failed(self.kind(), self.request.as_ref(), failure)
+    }
+
+    /// What a message is answered that is none. The target never hears of it.
+    fn invalid() -> Answer {
+        let failure = failure(FailureSource::Protocol, Some("invalid_message"), false);
+        Answer::failed(ResponseType::JsonRpcResponse, None, failure)
+    }
+}
+
+fn failure(source: FailureSource, kind: Option<&'static str>, received: bool) -> TunnelFailure {
+    TunnelFailure {
+        source,
+        transport_error_kind: kind,
+        upstream_response_received: received,
+    }
+}
+
+/// The header lines of an answer that came without any.
+fn json_headers() -> Vec<(String, Vec<String>)> {
+    vec![(
+        "Content-Type".to_owned(),
+        vec!["application/json".to_owned()],
+    )]
+}
+
+/// Waits for a future until a deadline; `None` when that has passed.
+async fn within<F: Future>(deadline: Option<Instant>, future: F) -> Option<F::Output> {
+    match deadline {
+        None => Some(future.await),
+        Some(deadline) => timeout_at(deadline, future).await.ok(),
+    }
+}

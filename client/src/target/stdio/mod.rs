@@ -1,0 +1,189 @@
+//! A target that runs as a child process and speaks JSON-RPC, one message a line.
+
+mod child;
+mod command;
+mod keeper;
+mod lines;
+mod shared;
+mod stderr;
+
+use std::ffi::OsString;
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+
+use moorline_model::backoff::Backoff;
+use moorline_model::pipe::PipeFault;
+use moorline_model::wire::{FailureSource, ResponseType, TunnelFailure};
+use tokio::time::timeout;
+
+pub use self::command::{CommandFault, CommandLine};
+use self::shared::{Sent, Shared};
+pub use self::stderr::Stderr;
+use super::{Answer, Asked, Call, Notes, Target, Termination, failure, json_headers, within};
+use crate::telemetry::Telemetry;
+
+/// The longest line that a server may write, in bytes (32 MiB).
+pub const MAX_LINE_BYTES: usize = 33_554_432;
+
+/// How long a killed process may take to end.
+const UNKILLABLE: Duration = Duration::from_secs(5);
+
+/// What a [`StdioTarget`] is made of.
+#[derive(Clone)]
+#[non_exhaustive]
+pub struct StdioTargetSettings {
+    /// What starts the server.
+    pub command: CommandLine,
+    /// Names of environment variables that the server does not get, beside all that begin with
+    /// `CONTROL_PLANE_`: those that hold other secrets of this client.
+    pub withheld_variables: Vec<OsString>,
+    /// How starts are spaced. 200 ms to 10 s.
+    pub backoff: Backoff,
+    /// The longest line that the server may write, in bytes. 32 MiB.
+    pub line_limit: usize,
+}
+
+/// A private MCP server that this client starts itself.
+///
+/// It is started by the first call, in a process group of its own, and again by the next call after
+/// it has ended. All calls share its pipe: one task writes, one reads, and nobody waits for anybody
+/// else's answer. A call whose future is dropped is given up: the server is not told, its late answer
+/// is discarded, and the pipe stays open, unless the call was `initialize`.
+///
+/// Dropping the target kills the server and all that it started; [`StdioTarget::stop`] does so with
+/// a warning first. Calls must be made within a tokio runtime, and the server ends with it.
+pub struct StdioTarget {
+    shared: Arc<Shared>,
+}
+
+impl StdioTargetSettings {
+    /// Settings with every default.
+    #[must_use]
+    pub fn new(command: CommandLine) -> Self {
+        Self {
+            command,
+            withheld_variables: Vec::new(),
+            backoff: Backoff::DEFAULT,
+            line_limit: MAX_LINE_BYTES,
+        }
+    }
+}
+
+impl StdioTarget {
+    /// A target whose server is not running yet. Restarts and lost notifications are counted in
+    /// `telemetry`.
+    #[must_use]
+    pub fn new(settings: StdioTargetSettings, telemetry: Arc<Telemetry>) -> Self {
+        let shared = Shared::new(settings, telemetry);
+        Self { shared }
+    }
+
+    /// Ends the server and all that it started: closes its standard input, waits `grace` for it to end,
+    /// sends SIGTERM to its group, waits again (as long, at most 2 s), and kills what is left. Calls that
+    /// wait fail at once, and so does every later one.
+    ///
+    /// # Cancellation
+    ///
+    /// The stop goes on by itself.
+    pub async fn stop(&self, grace: Duration) {
+        if let Some(gone) = self.shared.stop(grace) {
+            // Not even a kill ends a process that hangs in the system.
+            let longest = grace.saturating_mul(2).saturating_add(UNKILLABLE);
+            let _ = timeout(longest, gone.cancelled()).await;
+        }
+    }
+
+    /// What the server has written to standard error.
+    #[must_use]
+    pub fn stderr(&self) -> Stderr {
+        self.shared.stderr.get()
+    }
+
+    async fn run(&self, text: &str, asked: &Asked, notes: Notes) -> Result<Answer, TunnelFailure> {
+        let slot = self.shared.slot().await?;
+        match self.shared.send(slot, text, notes) {
+            Ok(Sent::Waits(ticket)) => {
+                let text = ticket.outcome().await?;
+                Ok(match asked.request {
+                    Some(_) => answered(text),
+                    None => taken(),
+                })
+            }
+            Ok(Sent::Done) => Ok(taken()),
+            Ok(Sent::Refused(failure, text)) => Ok(Answer::refused(asked.kind(), failure, text)),
+            Ok(Sent::ChildGone) => Err(shared::Ending::ByItself.failure()),
+            Err(fault) => Err(unsendable(fault)),
+        }
+    }
+}
+
+impl Target for StdioTarget {
+    async fn call(&self, call: Call, notes: Notes) -> Answer {
+        let text = call.message.get();
+        let Ok(asked) = Asked::by(text) else {
+            return Asked::invalid();
+        };
+        let answer = within(call.deadline, self.run(text, &asked, notes)).await;
+        let timeout = failure(FailureSource::Timeout, None, false);
+        answer
+            .unwrap_or(Err(timeout))
+            .unwrap_or_else(|failure| asked.failed(failure))
+    }
+
+    /// A pipe has no sessions to end.
+    // spec: CMD-26
+    async fn terminate(&self, _: Termination) -> Answer {
+        Answer {
+            code: 405,
+            headers: Vec::new(),
+            json: None,
+            kind: ResponseType::SessionTerminationResponse,
+            failure: None,
+        }
+    }
+}
+
+impl Drop for StdioTarget {
+    fn drop(&mut self) {
+        // What ends with it goes on by itself, or with the runtime.
+        let _ = self.shared.stop(Duration::ZERO);
+    }
+}
+
+/// Prints numbers alone: the command's arguments may be secret.
+impl fmt::Debug for StdioTargetSettings {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("StdioTargetSettings")
+            .field("backoff", &self.backoff)
+            .field("line_limit", &self.line_limit)
+            .finish_non_exhaustive()
+    }
+}
+
+/// A pipe knows no statuses: every answer, errors of the server's own among them, is a 200.
+// spec: CMD-21
+fn answered(text: String) -> Answer {
+    Answer {
+        code: 200,
+        headers: json_headers(),
+        json: Some(text),
+        kind: ResponseType::JsonRpcResponse,
+        failure: None,
+    }
+}
+
+/// What streamable HTTP answers to a message that asks for nothing.
+fn taken() -> Answer {
+    Answer::acknowledged(202, Vec::new())
+}
+
+fn unsendable(fault: PipeFault) -> TunnelFailure {
+    let (source, kind) = match fault {
+        PipeFault::Ambiguous => (FailureSource::Protocol, "ambiguous_id"),
+        PipeFault::Message(_) => (FailureSource::Protocol, "invalid_message"),
+        PipeFault::Full => (FailureSource::ClientInternal, "pipe_full"),
+        _ => (FailureSource::ClientInternal, "pipe"),
+    };
+    failure(source, Some(kind), false)
+}

@@ -1,0 +1,390 @@
+//! What the calls of one target share: the pipe's machine, who waits for what, and the child that runs
+//! now. All of it sits behind one short lock.
+
+use std::collections::HashMap;
+use std::io;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use moorline_model::pipe::{Begun, Pipe, PipeFault, Retirement, Routed};
+use moorline_model::wire::{FailureSource, TunnelFailure};
+use tokio::sync::{mpsc, oneshot};
+use tokio::time::Instant;
+use tokio_util::sync::CancellationToken;
+
+use super::super::{Notes, failure};
+use super::StdioTargetSettings;
+use super::child::Group;
+use super::keeper::{self, Keeper};
+use super::stderr::StderrKeeper;
+use crate::telemetry::Telemetry;
+
+/// Lines that may wait until the child has read those before them. Calls beyond that wait for room.
+const WAITING_LINES: usize = 64;
+
+/// What a call hears in the end: the answer's text, or why there is none.
+pub(super) type Outcome = Result<String, TunnelFailure>;
+
+/// One target's state, shared by its calls and by whoever keeps its child.
+pub(super) struct Shared {
+    pub(super) settings: StdioTargetSettings,
+    pub(super) stderr: StderrKeeper,
+    telemetry: Arc<Telemetry>,
+    state: Mutex<State>,
+}
+
+struct State {
+    pipe: Pipe,
+    waiting: HashMap<u64, Waiting>,
+    last_owner: u64,
+    running: Option<Running>,
+    /// No child is started any more.
+    stopped: bool,
+    /// Attempts to start a child.
+    starts: u64,
+    /// Whether one succeeded.
+    started: bool,
+    /// Children in a row that ended without having answered anything.
+    failures: u32,
+    not_before: Option<Instant>,
+}
+
+/// The child that runs now.
+#[derive(Clone)]
+struct Running {
+    number: u64,
+    lines: mpsc::Sender<Line>,
+    /// Ends the child, for a reason.
+    end: mpsc::Sender<Ending>,
+    /// Ends with the child.
+    gone: CancellationToken,
+}
+
+/// A call that waits for its answer.
+struct Waiting {
+    outcome: oneshot::Sender<Outcome>,
+    notes: Notes,
+}
+
+/// A line to be written.
+pub(super) struct Line {
+    pub(super) text: String,
+    /// Whose request it is: it is not written when nobody waits for the answer any more.
+    pub(super) owner: Option<u64>,
+    /// Hears when the line was written.
+    pub(super) written: Option<oneshot::Sender<Outcome>>,
+}
+
+/// Why a child ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Ending {
+    /// It ended, or closed its output.
+    ByItself,
+    /// It did not answer `initialize` in time, and so is of no use.
+    InitializeGivenUp,
+    /// A line of its output is longer than allowed.
+    LineTooLong,
+    /// The target is being stopped; its child may take so long to end by itself.
+    Stopped {
+        /// See [`Group::stop`].
+        grace: Duration,
+    },
+}
+
+/// Room for one line to the child that runs now.
+pub(super) struct Slot {
+    number: u64,
+    permit: mpsc::OwnedPermit<Line>,
+}
+
+/// What became of a message that was to be sent.
+pub(super) enum Sent {
+    /// It is on its way; the outcome comes through the ticket.
+    Waits(Ticket),
+    /// It needs not be sent, and nobody need wait.
+    Done,
+    /// It is answered without the child.
+    Refused(TunnelFailure, String),
+    /// The child that it was for has gone in the meantime.
+    ChildGone,
+}
+
+/// A call's hold on its answer. Dropping it gives the call up.
+pub(super) struct Ticket {
+    shared: Arc<Shared>,
+    owner: Option<u64>,
+    outcome: oneshot::Receiver<Outcome>,
+}
+
+impl Shared {
+    pub(super) fn new(settings: StdioTargetSettings, telemetry: Arc<Telemetry>) -> Arc<Self> {
+        Arc::new(Self {
+            settings,
+            stderr: StderrKeeper::default(),
+            telemetry,
+            state: Mutex::new(State {
+                pipe: Pipe::new(),
+                waiting: HashMap::new(),
+                last_owner: 0,
+                running: None,
+                stopped: false,
+                starts: 0,
+                started: false,
+                failures: 0,
+                not_before: None,
+            }),
+        })
+    }
+
+    /// Waits for room for a line to the child, which is started if there is none.
+    pub(super) async fn slot(self: &Arc<Self>) -> Result<Slot, TunnelFailure> {
+        let Running { number, lines, .. } = self.running()?;
+        let permit = lines.reserve_owned().await;
+        let permit = permit.map_err(|_| Ending::ByItself.failure())?;
+        Ok(Slot { number, permit })
+    }
+
+    /// Sends a message into the slot. Notes that belong to it go to `notes`.
+    pub(super) fn send(
+        self: &Arc<Self>,
+        slot: Slot,
+        text: &str,
+        notes: Notes,
+    ) -> Result<Sent, PipeFault> {
+        let (sender, outcome) = oneshot::channel();
+        let mut state = self.lock();
+        if state.running.as_ref().map(|running| running.number) != Some(slot.number) {
+            return Ok(Sent::ChildGone);
+        }
+        state.last_owner = state.last_owner.wrapping_add(1);
+        let owner = state.last_owner;
+        let (text, is_request) = match state.pipe.begin(owner, text)? {
+            Begun::Dropped => return Ok(Sent::Done),
+            Begun::Refused { failure, text } => return Ok(Sent::Refused(failure, text)),
+            Begun::Send { wire_text, wire_id } => (wire_text, wire_id.is_some()),
+        };
+        let (owner, written) = if is_request {
+            let waiting = Waiting {
+                outcome: sender,
+                notes,
+            };
+            state.waiting.insert(owner, waiting);
+            (Some(owner), None)
+        } else {
+            (None, Some(sender))
+        };
+        // Under the lock, so that lines are written in the order in which the pipe took them.
+        slot.permit.send(Line {
+            text,
+            owner,
+            written,
+        });
+        Ok(Sent::Waits(Ticket {
+            shared: Arc::clone(self),
+            owner,
+            outcome,
+        }))
+    }
+
+    /// Whether a line is still wanted, so that no expired command runs.
+    pub(super) fn is_wanted(&self, line: &Line) -> bool {
+        match line.owner {
+            Some(owner) => self.lock().waiting.contains_key(&owner),
+            None => line
+                .written
+                .as_ref()
+                .is_none_or(|written| !written.is_closed()),
+        }
+    }
+
+    /// Takes a line of the child's output. Never waits.
+    // spec: CMD-20, RPT-7
+    pub(super) fn received(&self, line: &str) {
+        let mut state = self.lock();
+        match state.pipe.received(line) {
+            Routed::Answer { owner, text } => {
+                state.failures = 0;
+                if let Some(waiting) = state.waiting.remove(&owner) {
+                    // Whoever waited may have gone at this very moment.
+                    let _ = waiting.outcome.send(Ok(text));
+                }
+            }
+            Routed::Notification {
+                owner: Some(owner),
+                text,
+            }
+            | Routed::ServerRequest { owner, text } => {
+                let waiting = state.waiting.get(&owner);
+                let taken = waiting.is_some_and(|waiting| waiting.notes.try_send(text).is_ok());
+                if !taken {
+                    self.lost();
+                }
+            }
+            Routed::Notification { owner: None, .. } => self.lost(),
+            Routed::Reply(text) => state.reply(text),
+            Routed::Retired => tracing::debug!("late answer of the target discarded"),
+            Routed::Unknown => tracing::debug!("answer of the target to nothing that was asked"),
+            Routed::Invalid(fault) => {
+                tracing::debug!(%fault, bytes = line.len(), "line of the target skipped");
+            }
+        }
+    }
+
+    /// The child has gone: who waits for it is told why, and the next call may start another.
+    pub(super) fn child_gone(&self, number: u64, ending: Ending) {
+        let mut state = self.lock();
+        if state.running.as_ref().map(|running| running.number) != Some(number) {
+            return;
+        }
+        state.running = None;
+        for owner in state.pipe.closed() {
+            if let Some(waiting) = state.waiting.remove(&owner) {
+                let _ = waiting.outcome.send(Err(ending.failure()));
+            }
+        }
+    }
+
+    /// Starts no child any more, and tells the one that runs to end. Gives what ends with it.
+    pub(super) fn stop(&self, grace: Duration) -> Option<CancellationToken> {
+        let mut state = self.lock();
+        state.stopped = true;
+        let running = state.running.as_ref()?;
+        // A full queue means that it is told to end already.
+        let _ = running.end.try_send(Ending::Stopped { grace });
+        Some(running.gone.clone())
+    }
+
+    /// The child that runs, started if there is none.
+    fn running(self: &Arc<Self>) -> Result<Running, TunnelFailure> {
+        let mut state = self.lock();
+        if let Some(running) = &state.running {
+            return Ok(running.clone());
+        }
+        if state.stopped {
+            let grace = Duration::ZERO;
+            return Err(Ending::Stopped { grace }.failure());
+        }
+        let now = Instant::now();
+        if state.not_before.is_some_and(|not_before| now < not_before) {
+            return Err(failure(
+                FailureSource::Connect,
+                Some("restart_delayed"),
+                false,
+            ));
+        }
+        self.start(&mut state, now)
+    }
+
+    /// Starts are spaced from one another, whatever becomes of the children: a child that ends at once
+    /// must not be started in a tight loop, and one that has run for long may be replaced at once.
+    fn start(self: &Arc<Self>, state: &mut State, now: Instant) -> Result<Running, TunnelFailure> {
+        state.starts = state.starts.saturating_add(1);
+        state.failures = state.failures.saturating_add(1);
+        let delay = self.settings.backoff.delay(state.failures, rand::random());
+        state.not_before = now.checked_add(delay);
+        let started = Group::start(&self.settings);
+        let (group, pipes) = started.map_err(|error| not_started(&error))?;
+        if std::mem::replace(&mut state.started, true) {
+            self.telemetry.target_restarted();
+        }
+        tracing::debug!(start = state.starts, "target started");
+        let (lines, waiting_lines) = mpsc::channel(WAITING_LINES);
+        let (end, ended) = mpsc::channel(1);
+        let gone = CancellationToken::new();
+        let running = Running {
+            number: state.starts,
+            lines,
+            end,
+            gone: gone.clone(),
+        };
+        state.running = Some(running.clone());
+        tokio::spawn(keeper::keep(Keeper {
+            shared: Arc::clone(self),
+            number: state.starts,
+            group,
+            pipes,
+            lines: waiting_lines,
+            ended,
+            gone: gone.drop_guard(),
+        }));
+        Ok(running)
+    }
+
+    /// Gives a call up.
+    // spec: CMD-20, RPT-4
+    fn give_up(&self, owner: u64) {
+        let mut state = self.lock();
+        if state.waiting.remove(&owner).is_none() {
+            return;
+        }
+        if state.pipe.retire(owner) == Retirement::ClosePipe
+            && let Some(running) = &state.running
+        {
+            let _ = running.end.try_send(Ending::InitializeGivenUp);
+        }
+    }
+
+    /// Counts a note that could not be passed on.
+    fn lost(&self) {
+        self.telemetry.deliveries(false, |counts| {
+            counts.notifications_lost = counts.notifications_lost.saturating_add(1);
+        });
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        // Nothing that runs under the lock leaves the state half changed.
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl State {
+    /// A child that does not read gets no replies.
+    fn reply(&self, text: String) {
+        if let Some(running) = &self.running {
+            let _ = running.lines.try_send(Line {
+                text,
+                owner: None,
+                written: None,
+            });
+        }
+    }
+}
+
+impl Ticket {
+    /// Waits for the outcome.
+    pub(super) async fn outcome(mut self) -> Outcome {
+        let outcome = (&mut self.outcome).await;
+        // Whoever held the other end has gone with the child.
+        outcome.unwrap_or_else(|_| Err(Ending::ByItself.failure()))
+    }
+}
+
+impl Drop for Ticket {
+    fn drop(&mut self) {
+        if let Some(owner) = self.owner {
+            self.shared.give_up(owner);
+        }
+    }
+}
+
+impl Ending {
+    /// What it means for whoever waits.
+    pub(super) fn failure(self) -> TunnelFailure {
+        let (source, kind) = match self {
+            Self::ByItself => (FailureSource::TransportClosed, "child_ended"),
+            Self::InitializeGivenUp => (FailureSource::TransportClosed, "initialize_given_up"),
+            Self::LineTooLong => (FailureSource::Protocol, "line_too_long"),
+            Self::Stopped { .. } => (FailureSource::TransportClosed, "stopped"),
+        };
+        failure(source, Some(kind), false)
+    }
+}
+
+fn not_started(error: &io::Error) -> TunnelFailure {
+    let kind = match error.kind() {
+        io::ErrorKind::NotFound => "program_not_found",
+        io::ErrorKind::PermissionDenied => "permission_denied",
+        _ => "program_not_started",
+    };
+    failure(FailureSource::Connect, Some(kind), false)
+}

@@ -1,0 +1,248 @@
+//! What the client has done so far, in numbers and times: for probes, metrics and the status page.
+//! Holds no token, key, id, URL, host or text of a server.
+
+use std::collections::VecDeque;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use serde::Serialize;
+use tokio::time::Instant;
+
+use crate::control_plane::PollEvent;
+
+/// How many of the last attempts are kept.
+pub const RECENT_POLLS: usize = 200;
+
+/// Counts of one running client, behind one short lock.
+#[derive(Debug)]
+pub struct Telemetry {
+    started: Instant,
+    state: Mutex<Facts>,
+}
+
+/// What [`Telemetry`] knows at one moment. Times are since the client was made.
+#[derive(Clone, Debug, Default, Serialize)]
+#[non_exhaustive]
+pub struct Facts {
+    /// The last attempts to poll, oldest first, at most [`RECENT_POLLS`].
+    pub recent: VecDeque<(Duration, PollEvent)>,
+    /// Polls.
+    pub polls: PollCounts,
+    /// Commands.
+    pub commands: CommandCounts,
+    /// Responses and notifications to the control plane.
+    pub deliveries: DeliveryCounts,
+    /// The target.
+    pub target: TargetFacts,
+    /// Since when the client takes no more commands, and finishes those that it has.
+    pub draining_since: Option<Duration>,
+}
+
+/// Polls since the start.
+#[derive(Clone, Copy, Debug, Default, Serialize)]
+#[non_exhaustive]
+pub struct PollCounts {
+    /// Attempts that ended.
+    pub ended: u64,
+    /// Attempts that succeeded.
+    pub succeeded: u64,
+    /// Valid corrections.
+    pub corrections: u64,
+    /// Destination failures.
+    pub failures: u64,
+    /// When the last attempt ended.
+    pub last_at: Option<Duration>,
+    /// When the last success ended.
+    pub last_success_at: Option<Duration>,
+}
+
+/// Commands since the start.
+#[derive(Clone, Copy, Debug, Default, Serialize)]
+#[non_exhaustive]
+pub struct CommandCounts {
+    /// Received and readable.
+    pub received: u64,
+    /// Received and dropped, since they could not be read.
+    pub unreadable: u64,
+    /// Received and skipped, since their type is not known.
+    pub skipped: u64,
+    /// Dropped because nobody waited for them any more.
+    pub expired: u64,
+    /// Answered by the target.
+    pub answered: u64,
+    /// Answered here with a failure, since the target gave no answer.
+    pub failed: u64,
+    /// Waiting for their turn now.
+    pub queued: usize,
+    /// Running now.
+    pub running: usize,
+    /// When the last one was received.
+    pub last_at: Option<Duration>,
+}
+
+/// Posts to the control plane since the start.
+#[derive(Clone, Copy, Debug, Default, Serialize)]
+#[non_exhaustive]
+pub struct DeliveryCounts {
+    /// Accepted final responses.
+    pub accepted: u64,
+    /// Final responses to commands that had been answered already.
+    pub already_fulfilled: u64,
+    /// Accepted notifications.
+    pub notifications: u64,
+    /// Second and third attempts.
+    pub retries: u64,
+    /// Final responses that were given up.
+    pub given_up: u64,
+    /// Notifications that were given up or skipped.
+    pub notifications_lost: u64,
+    /// When the last one was accepted.
+    pub last_at: Option<Duration>,
+}
+
+/// The target as the last calls found it.
+#[derive(Clone, Copy, Debug, Default, Serialize)]
+#[non_exhaustive]
+pub struct TargetFacts {
+    /// Whether it answers.
+    pub state: TargetState,
+    /// Since when that is so.
+    pub since: Duration,
+    /// What the last failure came from; see
+    /// [`FailureSource`](moorline_model::wire::FailureSource).
+    pub fault: Option<&'static str>,
+    /// Failures in a row.
+    pub failures: u64,
+    /// How often a child process was started again.
+    pub restarts: u64,
+}
+
+/// Whether a target answers.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum TargetState {
+    /// Nothing was asked of it yet.
+    #[default]
+    Unknown,
+    /// The last call was answered.
+    Up,
+    /// The last call could not be answered, for a reason that lies with the target.
+    Down,
+}
+
+impl Telemetry {
+    /// Counts from zero, and time from now.
+    #[must_use]
+    pub fn new() -> Self {
+        Self {
+            started: Instant::now(),
+            state: Mutex::new(Facts::default()),
+        }
+    }
+
+    /// A copy of everything.
+    #[must_use]
+    pub fn facts(&self) -> Facts {
+        self.lock().clone()
+    }
+
+    /// How long ago counting began: the origin of all times.
+    #[must_use]
+    pub fn uptime(&self) -> Duration {
+        self.started.elapsed()
+    }
+
+    /// Records an attempt to poll that ended now.
+    pub fn polled(&self, event: &PollEvent) {
+        let now = self.uptime();
+        let mut facts = self.lock();
+        facts.polls.add(event, now);
+        let received = u64::try_from(event.commands).unwrap_or(u64::MAX);
+        let unreadable = u64::try_from(event.dropped).unwrap_or(u64::MAX);
+        facts.commands.received = facts.commands.received.saturating_add(received);
+        facts.commands.unreadable = facts.commands.unreadable.saturating_add(unreadable);
+        if received > 0 {
+            facts.commands.last_at = Some(now);
+        }
+        if facts.recent.len() >= RECENT_POLLS {
+            facts.recent.pop_front();
+        }
+        facts.recent.push_back((now, *event));
+    }
+
+    /// Changes the counts of commands.
+    pub fn commands(&self, change: impl FnOnce(&mut CommandCounts)) {
+        change(&mut self.lock().commands);
+    }
+
+    /// Changes the counts of deliveries; `accepted` says whether one was accepted now.
+    pub fn deliveries(&self, accepted: bool, change: impl FnOnce(&mut DeliveryCounts)) {
+        let now = self.uptime();
+        let mut facts = self.lock();
+        change(&mut facts.deliveries);
+        if accepted {
+            facts.deliveries.last_at = Some(now);
+        }
+    }
+
+    /// Records that the target answered.
+    pub fn target_up(&self) {
+        let now = self.uptime();
+        let target = &mut self.lock().target;
+        if target.state != TargetState::Up {
+            (target.state, target.since) = (TargetState::Up, now);
+        }
+        (target.fault, target.failures) = (None, 0);
+    }
+
+    /// Records that the target could not answer, and why.
+    pub fn target_down(&self, fault: &'static str) {
+        let now = self.uptime();
+        let target = &mut self.lock().target;
+        if target.state != TargetState::Down {
+            (target.state, target.since) = (TargetState::Down, now);
+        }
+        target.fault = Some(fault);
+        target.failures = target.failures.saturating_add(1);
+    }
+
+    /// Records that a child process was started again.
+    pub fn target_restarted(&self) {
+        let target = &mut self.lock().target;
+        target.restarts = target.restarts.saturating_add(1);
+    }
+
+    /// Records that the client takes no more commands from now on.
+    pub fn draining(&self) {
+        let now = self.uptime();
+        self.lock().draining_since.get_or_insert(now);
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Facts> {
+        // Counts are numbers alone: what a panic elsewhere left behind is as good as any.
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Default for Telemetry {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl PollCounts {
+    fn add(&mut self, event: &PollEvent, now: Duration) {
+        self.ended = self.ended.saturating_add(1);
+        self.last_at = Some(now);
+        let count = match event.outcome {
+            "correction" => &mut self.corrections,
+            "destination_failure" => &mut self.failures,
+            "success" => {
+                self.last_success_at = Some(now);
+                &mut self.succeeded
+            }
+            _ => return,
+        };
+        *count = count.saturating_add(1);
+    }
+}

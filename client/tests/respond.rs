@@ -1,0 +1,265 @@
+//! The delivery of messages about commands, over real sockets.
+#![allow(
+    clippy::expect_used,
+    clippy::indexing_slicing,
+    clippy::panic,
+    clippy::unwrap_used,
+    reason = "a test fails by panicking"
+)]
+
+mod support;
+
+use std::time::Duration;
+
+use moorline::model::backoff::Backoff;
+use moorline::model::delivery::DeliveryFault;
+use moorline::model::wire::{
+    Channel, Envelope, ResponseBody, ResponseType, ServerInfo, WRONG_CLUSTER_V1,
+};
+use moorline::{ControlPlane, Delivered, MetadataFault, Response, Undelivered};
+use moorline_fixtures::answer::{Answer, TransportFault};
+use moorline_fixtures::scripted::{RecordedRequest, ScriptedService};
+use support::{KEY, TUNNEL, settings, token_of};
+use tokio::time::Instant;
+use tokio_util::sync::CancellationToken;
+
+/// An old token: no placement token may look like this.
+const TOKEN: &str = "old token, with\tall that a line can carry \u{e9}";
+
+fn client(endpoint: &str) -> ControlPlane {
+    let mut settings = settings(endpoint);
+    settings.backoff = Backoff::new(Duration::from_millis(1), Duration::from_millis(5)).unwrap();
+    let channels = [(Channel::main(), true)];
+    settings.server_info = Some(ServerInfo::new(channels).unwrap());
+    ControlPlane::connect(settings).unwrap()
+}
+
+fn response(kind: ResponseType) -> Response {
+    let command = serde_json::json!({"commands": [{
+        "request_id": "request-1",
+        "shard_token": TOKEN,
+        "command_type": "jsonrpc",
+        "headers": {"X-Request-ID": ["trace-1", "trace-2"]},
+        "jsonrpc": {"jsonrpc": "2.0", "id": 1, "method": "ping"},
+    }]});
+    let envelope = Envelope::parse(command.to_string().as_bytes()).unwrap();
+    let command = &envelope.commands[0];
+    let body = ResponseBody {
+        request_id: &command.request_id,
+        channel: &command.channel,
+        json: Some(r#"{"jsonrpc":"2.0","id":1,"result":{"n":1.50}}"#),
+        headers: &[(
+            "Content-Type".to_owned(),
+            vec!["application/json".to_owned()],
+        )],
+        code: 200,
+        kind,
+    };
+    Response::new(&command.shard_token, command.client_request_id(), &body).unwrap()
+}
+
+/// Delivers one message while the service gives these answers, and returns the requests that it saw.
+async fn deliver(
+    kind: ResponseType,
+    answers: Vec<Answer>,
+) -> (Result<Delivered, Undelivered>, Vec<RecordedRequest>) {
+    let mut service = ScriptedService::start().unwrap();
+    let client = client(&service.endpoint());
+    let before = client.placed();
+    let response = response(kind);
+    let never = CancellationToken::new();
+    let play = async {
+        let mut seen = Vec::new();
+        for answer in answers {
+            let exchange = service.next_request().await.unwrap();
+            seen.push(exchange.request.clone());
+            exchange.answer(answer).await;
+        }
+        seen
+    };
+    let (result, seen) = tokio::join!(client.respond(&response, None, &never), play);
+    assert!(service.waiting_request().is_none(), "one request too many");
+    assert_eq!(client.placed(), before, "a delivery touches no placement");
+    (result, seen)
+}
+
+fn status(code: u16) -> Answer {
+    Answer::status(code)
+}
+
+fn correction() -> Answer {
+    let body = r#"{"error":{"code":"wrong_cluster","policy_revision":7}}"#;
+    Answer::json(409, body).with_header("X-Tunnel-Shard-Token", "elsewhere")
+}
+
+/// spec-test: CMD-5, CMD-6, CMD-8, CMD-11, CMD-12, CMD-28
+#[tokio::test]
+async fn a_response_is_one_post_with_the_commands_own_token() {
+    let (result, seen) = deliver(ResponseType::JsonRpcResponse, vec![status(200)]).await;
+    assert_eq!(result.unwrap().attempts.get(), 1);
+    let request = &seen[0];
+    assert_eq!(request.method, "POST");
+    assert_eq!(request.target, format!("/v1/tunnels/{TUNNEL}/response"));
+    let sole = |name: &str| request.sole_header(name).unwrap().to_vec();
+    assert_eq!(sole("x-tunnel-shard-token"), TOKEN.as_bytes());
+    assert_eq!(sole("x-client-request-id"), b"trace-1");
+    assert_eq!(sole("authorization"), format!("Bearer {KEY}").as_bytes());
+    assert_eq!(sole("content-type"), b"application/json");
+    let capabilities = sole("x-tunnel-client-capabilities");
+    assert_eq!(capabilities, WRONG_CLUSTER_V1.as_bytes());
+    assert_eq!(
+        sole("x-tunnel-mcp-server-info"),
+        br#"{"version":1,"channels":[{"name":"main","proc_affinity":true}]}"#
+    );
+    let body = std::str::from_utf8(&request.body).unwrap();
+    assert_eq!(
+        body,
+        r#"{"request_id":"request-1","channel":"main","resp_json":{"jsonrpc":"2.0","id":1,"result":{"n":1.50}},"#
+            .to_owned()
+            + r#""resp_headers":{"Content-Type":["application/json"]},"resp_code":200,"resp_type":"jsonrpc_response"}"#
+    );
+}
+
+/// spec-test: CMD-13, CMD-14
+#[tokio::test]
+async fn an_answer_is_tried_three_times_where_that_may_help() {
+    for code in [408, 429, 502, 503, 504] {
+        let answers = vec![status(code), status(code), status(200)];
+        let (result, seen) = deliver(ResponseType::JsonRpcResponse, answers).await;
+        assert_eq!(result.unwrap().attempts.get(), 3, "{code}");
+        assert!(
+            seen.iter().all(|request| *request == seen[0]),
+            "{code}: the same bytes"
+        );
+
+        let answers = vec![status(code); 3];
+        let (result, _) = deliver(ResponseType::JsonRpcResponse, answers).await;
+        let fault = DeliveryFault::Status(code);
+        assert_eq!(result, Err(Undelivered { fault, attempts: 3 }), "{code}");
+    }
+    let answers = vec![
+        Answer::Fault(TransportFault::ResetBeforeHead),
+        Answer::Fault(TransportFault::CloseBeforeHead),
+        status(404),
+    ];
+    let (result, seen) = deliver(ResponseType::JsonRpcResponse, answers).await;
+    let delivered = result.unwrap();
+    assert!(delivered.already_fulfilled && seen.len() == 3);
+}
+
+/// spec-test: CMD-13, CMD-16, CMD-28, END-3, RPT-9
+#[tokio::test]
+async fn all_else_is_final_corrections_and_redirects_among_it() {
+    for code in [400, 401, 403, 409, 413, 500, 501, 301, 307, 308] {
+        let answer = status(code).with_header("Location", "/elsewhere");
+        let (result, seen) = deliver(ResponseType::JsonRpcResponse, vec![answer]).await;
+        let fault = DeliveryFault::Status(code);
+        assert_eq!(result, Err(Undelivered { fault, attempts: 1 }), "{code}");
+        assert_eq!(seen.len(), 1);
+    }
+    let (result, _) = deliver(ResponseType::JsonRpcResponse, vec![correction()]).await;
+    let fault = DeliveryFault::Status(409);
+    assert_eq!(result, Err(Undelivered { fault, attempts: 1 }));
+    let (result, _) = deliver(ResponseType::JsonRpcResponse, vec![status(404)]).await;
+    assert!(result.unwrap().already_fulfilled);
+}
+
+/// spec-test: CMD-15
+#[tokio::test]
+async fn a_notification_that_may_have_arrived_is_not_sent_again() {
+    let notify = ResponseType::JsonRpcNotify;
+    let (result, _) = deliver(notify, vec![status(429), status(200)]).await;
+    assert_eq!(result.unwrap().attempts.get(), 2);
+    for answer in [
+        status(503),
+        status(408),
+        Answer::Fault(TransportFault::ResetBeforeHead),
+        Answer::Fault(TransportFault::CloseBeforeHead),
+    ] {
+        let (result, _) = deliver(notify, vec![answer]).await;
+        assert_eq!(result.unwrap_err().attempts, 1);
+    }
+}
+
+/// spec-test: CMD-15
+#[tokio::test]
+async fn what_never_left_is_sent_again() {
+    let mut service = ScriptedService::start().unwrap();
+    let client = client(&service.endpoint());
+    service.pause_listening().await;
+    let never = CancellationToken::new();
+    for kind in [ResponseType::JsonRpcNotify, ResponseType::JsonRpcResponse] {
+        let result = client.respond(&response(kind), None, &never).await;
+        let fault = DeliveryFault::Transport;
+        assert_eq!(result, Err(Undelivered { fault, attempts: 3 }), "{kind:?}");
+    }
+    assert_eq!(service.counts().requests, 0);
+}
+
+/// spec-test: CMD-18
+#[tokio::test]
+async fn deadline_and_cancellation_end_a_delivery() {
+    let mut service = ScriptedService::start().unwrap();
+    let client = client(&service.endpoint());
+    let response = response(ResponseType::JsonRpcResponse);
+    let never = CancellationToken::new();
+
+    let past = Some(Instant::now());
+    let result = client.respond(&response, past, &never).await;
+    let fault = DeliveryFault::DeadlinePassed;
+    assert_eq!(result, Err(Undelivered { fault, attempts: 0 }));
+
+    let cancel = CancellationToken::new();
+    let (result, ()) = tokio::join!(client.respond(&response, None, &cancel), async {
+        let held = service.next_request().await.unwrap();
+        cancel.cancel();
+        drop(held);
+    });
+    assert_eq!(result.unwrap_err().fault, DeliveryFault::Cancelled);
+    assert!(service.waiting_request().is_none());
+}
+
+/// spec-test: REQ-6, CMD-7
+#[tokio::test]
+async fn the_polling_token_goes_nowhere_but_on_polls() {
+    let mut service = ScriptedService::start().unwrap();
+    let client = client(&service.endpoint());
+    let never = CancellationToken::new();
+    let (report, ()) = tokio::join!(client.poll(support::LIMIT, &never), async {
+        let poll = service.next_request().await.unwrap();
+        poll.answer(correction()).await;
+    });
+    drop(report);
+    assert!(client.placed().has_token);
+    let metadata = async {
+        let exchange = service.next_request().await.unwrap();
+        let request = exchange.request.clone();
+        exchange.answer(Answer::json(200, "{}")).await;
+        request
+    };
+    let (result, request) = tokio::join!(client.metadata(), metadata);
+    result.unwrap();
+    assert_eq!(request.target, format!("/v1/tunnels/{TUNNEL}"));
+    assert_eq!((request.method.as_str(), token_of(&request)), ("GET", None));
+    let line = |name: &str| request.sole_header(name).is_some();
+    assert!(line("x-tunnel-client-capabilities") && line("x-tunnel-mcp-server-info"));
+}
+
+#[tokio::test]
+async fn metadata_names_what_went_wrong() {
+    let mut service = ScriptedService::start().unwrap();
+    let client = client(&service.endpoint());
+    for code in [401, 403, 404, 500, 302, 409] {
+        let answer = async {
+            let exchange = service.next_request().await.unwrap();
+            let answer = status(code).with_header("Location", "/elsewhere");
+            exchange.answer(answer).await;
+        };
+        let (result, ()) = tokio::join!(client.metadata(), answer);
+        assert!(matches!(result, Err(MetadataFault::Status(found)) if found == code));
+    }
+    service.pause_listening().await;
+    let fault = client.metadata().await.unwrap_err();
+    assert!(matches!(fault, MetadataFault::NoAnswer(Some(_))));
+    assert!(!format!("{fault} {fault:?}").contains("127.0.0.1"));
+}

@@ -1,0 +1,992 @@
+//! The pipe to a stdio target, shared by all the commands for it: which id each request has on it, and
+//! whom each line that comes back is for. No line is read or written here.
+//!
+//! # One owner a request
+//!
+//! An *owner* is a command, named by a number of the caller's choice. While its request is in flight
+//! no other may use the number.
+//!
+//! # Ids
+//!
+//! Callers choose their ids without knowing of each other. A request keeps its id unless that one is
+//! in flight or retired on this child, or might come back changed (an integer beyond 2^53 - 1 or a
+//! `-0`, which many JSON readers round, and a lone surrogate). Then a *substitute* that is used once
+//! on the pipe stands in its place on the way there, and is taken out on the way back. The same holds
+//! for progress tokens.
+//!
+//! A request that is given up is *retired*: the pipe stays open, and the answer that may still come
+//! is recognised and discarded. The pipe remembers [`MAX_RETIRED`] retired requests. Past that the
+//! oldest are forgotten, and from then on every id is substituted, so that an answer to a forgotten
+//! one never meets a new request.
+//!
+//! # Cancellations
+//!
+//! `notifications/cancelled` names a request by the id that its caller chose, and does not say who the
+//! caller is. It is passed on when one request in flight or retired has that id, and dropped when
+//! several have. What the pipe cannot know: whether it came from the caller of an older request with
+//! the same id, which was answered meanwhile.
+//!
+//! # After a restart
+//!
+//! A child that came after an initialised one knows nothing of the session. The pipe does not replay
+//! `initialize`: what the new child answers may differ from what the callers know, and nobody would
+//! tell them. Until a caller has initialised it, other requests than `initialize` and `ping` are
+//! refused at once, with an error that says so. The first child may be asked anything: there are
+//! servers that need no `initialize`.
+
+use std::collections::VecDeque;
+
+use thiserror::Error;
+
+use crate::jsonrpc::{
+    Ambiguous, CANCELLED_METHOD, CANCELLED_REQUEST, ID, Message, MessageFault, PROGRESS_METHOD,
+    PROGRESS_TOKEN, Path, REQUEST_PROGRESS_TOKEN, RawId, id_at, raw_at, with_value,
+};
+use crate::wire::{FailureSource, TunnelFailure};
+
+/// The most requests that may be in flight on one pipe.
+pub const MAX_IN_FLIGHT: usize = 1024;
+
+/// The most retired requests that a pipe remembers.
+pub const MAX_RETIRED: usize = 4096;
+
+/// The `transport_error_kind` of a request that a restarted child is not ready for.
+pub const NOT_INITIALIZED: &str = "not_initialized";
+
+/// What begins every substitute, and no other id on the wire: a caller's own id that begins like this
+/// is always substituted.
+const SUBSTITUTE_PREFIX: &str = "moorline-";
+
+/// What to do with a message for the target.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Begun {
+    /// Nothing: a cancellation that may mean another caller's request, so that it is better lost. The
+    /// owner is done.
+    Dropped,
+    /// Answer it without the target: it was restarted, and no caller has initialised it since.
+    Refused {
+        /// Why.
+        failure: TunnelFailure,
+        /// The JSON-RPC error.
+        text: String,
+    },
+    /// Write it.
+    Send {
+        /// One line, without its end.
+        wire_text: String,
+        /// The id on the wire of a request, which is now in flight; `None` for what asks for no
+        /// answer, whose owner is done once it is written.
+        wire_id: Option<RawId>,
+    },
+}
+
+/// Whom a line from the target is for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Routed {
+    /// The answer to a request, which is not in flight any more.
+    Answer {
+        /// Whose.
+        owner: u64,
+        /// The answer, with the id as the owner wrote it.
+        text: String,
+    },
+    /// No JSON-RPC message: skip the line.
+    Invalid(MessageFault),
+    /// A notification.
+    Notification {
+        /// Whom it is for. `None`: nobody; it is dropped, and counted in [`Pipe::dropped`].
+        owner: Option<u64>,
+        /// The notification, with the progress token as the owner wrote it.
+        text: String,
+    },
+    /// A request of the target that nobody can take: write this answer back.
+    Reply(String),
+    /// The late answer to a retired request: discard it.
+    Retired,
+    /// A request of the target, for the command that has been in flight for longest.
+    ServerRequest {
+        /// Whom it is for.
+        owner: u64,
+        /// The request, as received.
+        text: String,
+    },
+    /// An answer to nothing that was asked: discard it.
+    Unknown,
+}
+
+/// What is left to do after a request was given up.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Retirement {
+    /// It was `initialize`: close the pipe, as the child is of no use.
+    ClosePipe,
+    /// The pipe stays open.
+    KeepPipe,
+    /// The owner has no request in flight.
+    NotInFlight,
+}
+
+/// Why a message cannot go on the pipe.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Error)]
+#[non_exhaustive]
+pub enum PipeFault {
+    /// The id, the progress token or the cancelled request is named in two ways.
+    #[error("a message must name its ids once")]
+    Ambiguous,
+    /// Too many requests are in flight.
+    #[error("at most 1024 requests may be in flight")]
+    Full,
+    /// No JSON-RPC message.
+    #[error(transparent)]
+    Message(#[from] MessageFault),
+    /// The owner's last request is still in flight.
+    #[error("an owner must have one request in flight")]
+    OwnerBusy,
+    /// A progress token that is neither a string nor an integer: what comes back for it might be for
+    /// another's.
+    #[error("a progress token must be a string or an integer")]
+    ProgressTokenInvalid,
+}
+
+/// The requests on one pipe, over all the children that it leads to one after another.
+#[derive(Clone, Debug, Default)]
+pub struct Pipe {
+    /// Oldest first.
+    in_flight: Vec<Request>,
+    /// Oldest first.
+    retired: VecDeque<Request>,
+    /// A retired request of this child was forgotten.
+    forgetful: bool,
+    last_substitute: u64,
+    /// This child has answered `initialize`.
+    initialized: bool,
+    /// A child before this one had.
+    initialized_before: bool,
+    dropped: u64,
+}
+
+#[derive(Clone, Debug)]
+struct Request {
+    owner: u64,
+    is_initialize: bool,
+    id: Exchange,
+    progress_token: Option<Exchange>,
+}
+
+/// An id or token as its owner wrote it, and as it stands on the wire.
+#[derive(Clone, Debug)]
+struct Exchange {
+    given: RawId,
+    wire: RawId,
+}
+
+impl Pipe {
+    /// A pipe to a first child.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Takes a message of `owner` for the target, and says what to write. Line breaks between the
+    /// members of the message become spaces; ids and progress tokens are exchanged where they must
+    /// be; every other byte stays.
+    ///
+    /// # Errors
+    ///
+    /// A message that cannot go on the pipe. Nothing is in flight for it.
+    pub fn begin(&mut self, owner: u64, text: &str) -> Result<Begun, PipeFault> {
+        match Message::parse(text)? {
+            Message::Request { id, method } => self.begin_request(owner, text, id, &method),
+            Message::Notification { method } if method == CANCELLED_METHOD => self.cancel(text),
+            Message::Notification { .. } | Message::Response { .. } | Message::Error { .. } => {
+                Ok(send(text, None))
+            }
+        }
+    }
+
+    /// Takes one line from the target, without its end, and says whom it is for.
+    pub fn received(&mut self, line: &str) -> Routed {
+        match Message::parse(line) {
+            Ok(Message::Response { id }) => self.answered(line, &id, true),
+            Ok(Message::Error { id: Some(id) }) => self.answered(line, &id, false),
+            Ok(Message::Error { id: None }) => Routed::Unknown,
+            Ok(Message::Notification { method }) if method == PROGRESS_METHOD => {
+                self.progressed(line)
+            }
+            Ok(Message::Notification { .. }) => {
+                let oldest = self.in_flight.first().map(|request| request.owner);
+                self.notification(oldest, line.to_owned())
+            }
+            Ok(Message::Request { id, method }) => match self.in_flight.first() {
+                Some(request) => Routed::ServerRequest {
+                    owner: request.owner,
+                    text: line.to_owned(),
+                },
+                None => Routed::Reply(reply(&id, &method)),
+            },
+            Err(fault) => Routed::Invalid(fault),
+        }
+    }
+
+    /// Gives the request of `owner` up, because its time has passed or nobody waits for it: its
+    /// answer, should it come, is discarded.
+    // spec: CMD-20, RPT-4
+    pub fn retire(&mut self, owner: u64) -> Retirement {
+        let Some(at) = self.in_flight.iter().position(|r| r.owner == owner) else {
+            return Retirement::NotInFlight;
+        };
+        let request = self.in_flight.remove(at);
+        let retirement = if request.is_initialize {
+            Retirement::ClosePipe
+        } else {
+            Retirement::KeepPipe
+        };
+        self.retired.push_back(request);
+        if self.retired.len() > MAX_RETIRED {
+            self.retired.pop_front();
+            self.forgetful = true;
+        }
+        retirement
+    }
+
+    /// The child has gone, and the next line goes to a new one. Gives the owners whose requests will
+    /// not be answered, oldest first: they failed with
+    /// [`TransportClosed`](FailureSource::TransportClosed).
+    pub fn closed(&mut self) -> Vec<u64> {
+        self.retired.clear();
+        self.forgetful = false;
+        self.initialized_before |= self.initialized;
+        self.initialized = false;
+        std::mem::take(&mut self.in_flight)
+            .into_iter()
+            .map(|request| request.owner)
+            .collect()
+    }
+
+    /// Whether this child has answered an `initialize` with a result.
+    #[must_use]
+    pub fn initialized(&self) -> bool {
+        self.initialized
+    }
+
+    /// How many requests are in flight.
+    #[must_use]
+    pub fn in_flight(&self) -> usize {
+        self.in_flight.len()
+    }
+
+    /// How many notifications were for nobody.
+    #[must_use]
+    pub fn dropped(&self) -> u64 {
+        self.dropped
+    }
+
+    fn begin_request(
+        &mut self,
+        owner: u64,
+        text: &str,
+        id: RawId,
+        method: &str,
+    ) -> Result<Begun, PipeFault> {
+        if self.in_flight.iter().any(|request| request.owner == owner) {
+            return Err(PipeFault::OwnerBusy);
+        }
+        if self.in_flight.len() >= MAX_IN_FLIGHT {
+            return Err(PipeFault::Full);
+        }
+        let progress_token = progress_token(text)?;
+        // spec: RPT-6
+        if self.needs_initialize() && !matches!(method, "initialize" | "ping") {
+            return Ok(refused(&id));
+        }
+        let id = self.exchange(id, |request| Some(&request.id));
+        let progress_token = progress_token
+            .map(|token| self.exchange(token, |request| request.progress_token.as_ref()));
+
+        let mut wire_text = exchanged(text, ID, &id.given, &id.wire);
+        if let Some(token) = &progress_token {
+            wire_text = exchanged(
+                &wire_text,
+                REQUEST_PROGRESS_TOKEN,
+                &token.given,
+                &token.wire,
+            );
+        }
+        let begun = send(&wire_text, Some(id.wire.clone()));
+        self.in_flight.push(Request {
+            owner,
+            is_initialize: method == "initialize",
+            id,
+            progress_token,
+        });
+        Ok(begun)
+    }
+
+    /// A cancellation is for the request that its caller knows by the id in it. Other callers may have
+    /// used the same one: then nobody can tell whose is meant.
+    fn cancel(&self, text: &str) -> Result<Begun, PipeFault> {
+        let Some(id) = id_at(text, CANCELLED_REQUEST)? else {
+            return Ok(send(text, None));
+        };
+        let mut meant = self.on_wire().filter(|request| request.id.given == id);
+        match (meant.next(), meant.next()) {
+            (Some(request), None) => {
+                let text = exchanged(text, CANCELLED_REQUEST, &id, &request.id.wire);
+                Ok(send(&text, None))
+            }
+            (Some(_), Some(_)) => Ok(Begun::Dropped),
+            // What is on the wire under this name is a substitute for another id.
+            (None, _) if id.text_starts_with(SUBSTITUTE_PREFIX) => Ok(Begun::Dropped),
+            (None, _) => Ok(send(text, None)),
+        }
+    }
+
+    // spec: RPT-6
+    fn needs_initialize(&self) -> bool {
+        self.initialized_before && !self.initialized
+    }
+
+    /// Every request whose answer may still come, as far as the pipe remembers.
+    fn on_wire(&self) -> impl Iterator<Item = &Request> {
+        self.in_flight.iter().chain(&self.retired)
+    }
+
+    /// Chooses what stands for an id or token on the wire: itself where it can.
+    fn exchange(&mut self, given: RawId, of: fn(&Request) -> Option<&Exchange>) -> Exchange {
+        let keeps = !self.forgetful
+            && given.is_portable()
+            && !given.text_starts_with(SUBSTITUTE_PREFIX)
+            && !self.on_wire().filter_map(of).any(|used| used.wire == given);
+        let wire = if keeps {
+            given.clone()
+        } else {
+            // Never the same twice: no pipe makes 2^64 of them.
+            self.last_substitute = self.last_substitute.wrapping_add(1);
+            RawId::of_text(&format!("{SUBSTITUTE_PREFIX}{}", self.last_substitute))
+        };
+        Exchange { given, wire }
+    }
+
+    fn answered(&mut self, line: &str, id: &RawId, is_result: bool) -> Routed {
+        if let Some(at) = self.in_flight.iter().position(|r| r.id.wire == *id) {
+            let request = self.in_flight.remove(at);
+            self.initialized |= request.is_initialize && is_result;
+            return Routed::Answer {
+                owner: request.owner,
+                text: exchanged(line, ID, id, &request.id.given),
+            };
+        }
+        // spec: CMD-20
+        match self.retired.iter().position(|r| r.id.wire == *id) {
+            Some(at) => {
+                // It will not be answered twice, so that its id is free again.
+                self.retired.remove(at);
+                Routed::Retired
+            }
+            None => Routed::Unknown,
+        }
+    }
+
+    fn progressed(&mut self, line: &str) -> Routed {
+        let token = id_at(line, PROGRESS_TOKEN).ok().flatten();
+        let found = self.in_flight.iter().find_map(|request| {
+            let exchange = request.progress_token.as_ref()?;
+            (token.as_ref() == Some(&exchange.wire)).then_some((request.owner, &exchange.given))
+        });
+        match (token, found) {
+            (Some(token), Some((owner, given))) => Routed::Notification {
+                owner: Some(owner),
+                text: exchanged(line, PROGRESS_TOKEN, &token, given),
+            },
+            _ => self.notification(None, line.to_owned()),
+        }
+    }
+
+    fn notification(&mut self, owner: Option<u64>, text: String) -> Routed {
+        if owner.is_none() {
+            self.dropped = self.dropped.saturating_add(1);
+        }
+        Routed::Notification { owner, text }
+    }
+}
+
+impl From<Ambiguous> for PipeFault {
+    fn from(Ambiguous: Ambiguous) -> Self {
+        Self::Ambiguous
+    }
+}
+
+/// A message on one line. JSON has line breaks only between its parts, where a space means the same.
+fn send(text: &str, wire_id: Option<RawId>) -> Begun {
+    Begun::Send {
+        wire_text: text.replace(['\n', '\r'], " "),
+        wire_id,
+    }
+}
+
+/// The text with `to` in the place of `from`, unless they are written alike.
+fn exchanged(text: &str, path: Path, from: &RawId, to: &RawId) -> String {
+    if from.raw() == to.raw() {
+        text.to_owned()
+    } else {
+        with_value(text, path, to)
+    }
+}
+
+/// The token that the progress of a request is to carry. Null is as good as none.
+fn progress_token(text: &str) -> Result<Option<RawId>, PipeFault> {
+    match raw_at(text, REQUEST_PROGRESS_TOKEN)? {
+        None | Some("null") => Ok(None),
+        Some(raw) => match RawId::parse(raw) {
+            Some(token) => Ok(Some(token)),
+            None => Err(PipeFault::ProgressTokenInvalid),
+        },
+    }
+}
+
+// spec: RPT-6
+fn refused(id: &RawId) -> Begun {
+    let failure = TunnelFailure {
+        source: FailureSource::Protocol,
+        transport_error_kind: Some(NOT_INITIALIZED),
+        upstream_response_received: false,
+    };
+    let message = "the MCP server was restarted and must be initialized again";
+    Begun::Refused {
+        failure,
+        text: failure.to_jsonrpc_error(id.raw(), message),
+    }
+}
+
+/// What a request of the target gets when no command is in flight that could carry it away.
+fn reply(id: &RawId, method: &str) -> String {
+    let id = id.raw();
+    if method == "ping" {
+        format!(r#"{{"jsonrpc":"2.0","id":{id},"result":{{}}}}"#)
+    } else {
+        let message = "no request is in flight that could carry this one to a client";
+        format!(r#"{{"jsonrpc":"2.0","id":{id},"error":{{"code":-32601,"message":"{message}"}}}}"#)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::HashMap;
+
+    use proptest::prelude::*;
+    use serde_json::Value;
+
+    use super::*;
+
+    fn request(id: &str) -> String {
+        format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"tools/call","params":{{"x":1e999}}}}"#)
+    }
+
+    fn with_token(id: &str, token: &str) -> String {
+        format!(
+            r#"{{"jsonrpc":"2.0","id":{id},"method":"m","params":{{"_meta":{{"progressToken":{token}}}}}}}"#
+        )
+    }
+
+    fn initialize(id: &str) -> String {
+        format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"initialize","params":{{}}}}"#)
+    }
+
+    fn result(id: &str) -> String {
+        format!(r#"{{"jsonrpc":"2.0","id":{id},"result":{{"y":[1e999]}}}}"#)
+    }
+
+    fn cancel(id: &str) -> String {
+        format!(
+            r#"{{"jsonrpc":"2.0","method":"notifications/cancelled","params":{{"requestId":{id}}}}}"#
+        )
+    }
+
+    fn progress(token: &str) -> String {
+        format!(
+            r#"{{"jsonrpc":"2.0","method":"notifications/progress","params":{{"progressToken":{token},"progress":1}}}}"#
+        )
+    }
+
+    /// What is written, and the raw id on the wire.
+    fn sent(pipe: &mut Pipe, owner: u64, text: &str) -> (String, String) {
+        match pipe.begin(owner, text).unwrap() {
+            Begun::Send { wire_text, wire_id } => {
+                let wire_id = wire_id.map(|id| id.raw().to_owned());
+                (wire_text, wire_id.unwrap_or_default())
+            }
+            other => panic!("{other:?}"),
+        }
+    }
+
+    fn answer(owner: u64, text: String) -> Routed {
+        Routed::Answer { owner, text }
+    }
+
+    fn told(owner: Option<u64>, text: &str) -> Routed {
+        Routed::Notification {
+            owner,
+            text: text.to_owned(),
+        }
+    }
+
+    // spec-test: RPT-7
+    #[test]
+    fn keeps_free_ids_and_answers_in_any_order() {
+        let mut pipe = Pipe::new();
+        let ids = ["1", "\"1\"", "\"a\"", "-7"];
+        for (owner, id) in (0..).zip(ids) {
+            assert_eq!(
+                sent(&mut pipe, owner, &request(id)),
+                (request(id), id.to_owned())
+            );
+        }
+        assert_eq!(pipe.in_flight(), 4);
+        for (owner, id) in [3, 2, 1, 0].map(|owner| (owner, ids[owner])) {
+            let owner = owner as u64;
+            assert_eq!(pipe.received(&result(id)), answer(owner, result(id)));
+            assert_eq!(pipe.received(&result(id)), Routed::Unknown);
+        }
+        assert_eq!(pipe.in_flight(), 0);
+    }
+
+    #[test]
+    fn exchanges_an_id_in_flight_and_restores_it_byte_for_byte() {
+        let mut pipe = Pipe::new();
+        sent(&mut pipe, 1, &request("\"a\""));
+        let (wire_text, wire_id) = sent(&mut pipe, 2, &request("\"\\u0061\""));
+        assert_eq!(wire_id, "\"moorline-1\"");
+        assert_eq!(wire_text, request(&wire_id));
+        assert_eq!(
+            pipe.received(&result("\"moorline\\u002d1\"")),
+            answer(2, result("\"\\u0061\""))
+        );
+        assert_eq!(
+            pipe.received(&result("\"\\u0061\"")),
+            answer(1, result("\"a\"")),
+            "spelt as the owner spelt it"
+        );
+        assert_eq!(
+            sent(&mut pipe, 3, &request("\"a\"")).1,
+            "\"a\"",
+            "free again"
+        );
+    }
+
+    #[test]
+    fn exchanges_ids_that_might_come_back_changed_or_look_like_substitutes() {
+        let mut pipe = Pipe::new();
+        let ids = ["-0", "9007199254740993", "\"\\ud800\"", "\"moorline-9\""];
+        for (owner, id) in (1..).zip(ids) {
+            let (wire_text, wire_id) = sent(&mut pipe, owner, &request(id));
+            assert_eq!(wire_id, format!("\"moorline-{owner}\""));
+            assert_eq!(wire_text, request(&wire_id));
+            assert_eq!(pipe.received(&result(&wire_id)), answer(owner, result(id)));
+        }
+    }
+
+    #[test]
+    fn an_error_answers_like_a_result() {
+        let mut pipe = Pipe::new();
+        sent(&mut pipe, 1, &request("1"));
+        let (_, wire_id) = sent(&mut pipe, 2, &request("1"));
+        let error = |id: &str| {
+            format!(r#"{{"error":{{"code":-1,"message":"m"}},"id":{id},"jsonrpc":"2.0"}}"#)
+        };
+        assert_eq!(pipe.received(&error(&wire_id)), answer(2, error("1")));
+        assert_eq!(pipe.received(&error("null")), Routed::Unknown);
+        assert_eq!(pipe.received(&error("1")), answer(1, error("1")));
+    }
+
+    // spec-test: CMD-20, RPT-4
+    #[test]
+    fn a_retired_request_takes_its_late_answer_with_it_and_the_pipe_stays() {
+        let mut pipe = Pipe::new();
+        sent(&mut pipe, 1, &request("1"));
+        sent(&mut pipe, 2, &request("2"));
+        assert_eq!(pipe.retire(1), Retirement::KeepPipe);
+        assert_eq!(pipe.retire(1), Retirement::NotInFlight);
+        assert_eq!(pipe.in_flight(), 1);
+        let (_, wire_id) = sent(&mut pipe, 3, &request("1"));
+        assert_ne!(wire_id, "1", "an answer to it could be the late one");
+        assert_eq!(pipe.received(&result("1")), Routed::Retired);
+        assert_eq!(pipe.received(&result("1")), Routed::Unknown);
+        assert_eq!(pipe.received(&result(&wire_id)), answer(3, result("1")));
+        assert_eq!(pipe.received(&result("2")), answer(2, result("2")));
+        assert_eq!(sent(&mut pipe, 4, &request("1")).1, "1", "free again");
+    }
+
+    // spec-test: CMD-20
+    #[test]
+    fn only_the_end_of_initialize_closes_the_pipe() {
+        let mut pipe = Pipe::new();
+        sent(&mut pipe, 1, &initialize("1"));
+        sent(&mut pipe, 2, &request("2"));
+        assert_eq!(pipe.retire(2), Retirement::KeepPipe);
+        assert_eq!(pipe.retire(1), Retirement::ClosePipe);
+        assert_eq!(pipe.received(&result("1")), Routed::Retired);
+        assert!(!pipe.initialized());
+    }
+
+    // spec-test: CMD-20
+    #[test]
+    fn a_forgotten_request_never_meets_a_new_one() {
+        let mut pipe = Pipe::new();
+        let max = u64::try_from(MAX_RETIRED).unwrap();
+        for owner in 0..=max {
+            let id = format!("\"id {owner}\"");
+            assert_eq!(sent(&mut pipe, owner, &with_token(&id, &id)).1, id);
+            assert_eq!(pipe.retire(owner), Retirement::KeepPipe);
+        }
+        let (wire_text, wire_id) = sent(&mut pipe, 1, &with_token("\"id 0\"", "\"id 0\""));
+        assert_eq!(wire_id, "\"moorline-1\"");
+        assert_eq!(wire_text, with_token("\"moorline-1\"", "\"moorline-2\""));
+        assert_eq!(pipe.received(&result("\"id 0\"")), Routed::Unknown);
+        assert_eq!(
+            pipe.received(&progress("\"id 0\"")),
+            told(None, &progress("\"id 0\""))
+        );
+        assert_eq!(sent(&mut pipe, 2, &request("\"new\"")).1, "\"moorline-3\"");
+        pipe.closed();
+        assert_eq!(sent(&mut pipe, 3, &request("\"new\"")).1, "\"new\"");
+    }
+
+    #[test]
+    fn progress_goes_to_the_one_who_asked_for_it_with_its_own_token() {
+        let mut pipe = Pipe::new();
+        assert_eq!(
+            sent(&mut pipe, 1, &with_token("1", "1")).0,
+            with_token("1", "1")
+        );
+        let (wire_text, _) = sent(&mut pipe, 2, &with_token("1", "1"));
+        assert_eq!(wire_text, with_token("\"moorline-1\"", "\"moorline-2\""));
+        sent(&mut pipe, 3, &with_token("3", "\"1\""));
+        for (token, owner, restored) in [
+            ("1", 1, "1"),
+            ("\"moorline-2\"", 2, "1"),
+            ("\"\\u0031\"", 3, "\"1\""),
+        ] {
+            let routed = pipe.received(&progress(token));
+            assert_eq!(routed, told(Some(owner), &progress(restored)));
+        }
+        for token in ["2", "\"moorline-1\"", "null", "{}"] {
+            let line = progress(token);
+            assert_eq!(pipe.received(&line), told(None, &line), "{token}");
+        }
+        pipe.retire(1);
+        assert_eq!(pipe.received(&progress("1")), told(None, &progress("1")));
+        let (wire_text, _) = sent(&mut pipe, 4, &with_token("4", "1"));
+        assert_eq!(wire_text, with_token("4", "\"moorline-3\""));
+        assert_eq!(pipe.dropped(), 5);
+    }
+
+    #[test]
+    fn other_notifications_go_to_the_oldest_request() {
+        let mut pipe = Pipe::new();
+        let line = r#"{"jsonrpc":"2.0","method":"notifications/message","params":{}}"#;
+        assert_eq!(pipe.received(line), told(None, line));
+        sent(&mut pipe, 5, &request("1"));
+        sent(&mut pipe, 4, &request("2"));
+        assert_eq!(pipe.received(line), told(Some(5), line));
+        pipe.received(&result("1"));
+        assert_eq!(pipe.received(line), told(Some(4), line));
+        pipe.retire(4);
+        assert_eq!(pipe.received(line), told(None, line));
+        assert_eq!(pipe.dropped(), 2);
+    }
+
+    #[test]
+    fn requests_of_the_target_go_to_the_oldest_request_or_are_answered_here() {
+        let mut pipe = Pipe::new();
+        let ping = r#"{"jsonrpc":"2.0","id":"\u0070","method":"ping"}"#;
+        let roots = r#"{"jsonrpc":"2.0","id":7,"method":"roots/list"}"#;
+        let Routed::Reply(pong) = pipe.received(ping) else {
+            panic!("no reply");
+        };
+        assert_eq!(pong, r#"{"jsonrpc":"2.0","id":"\u0070","result":{}}"#);
+        let Routed::Reply(refusal) = pipe.received(roots) else {
+            panic!("no reply");
+        };
+        let refusal: Value = serde_json::from_str(&refusal).unwrap();
+        assert_eq!(
+            (&refusal["id"], &refusal["error"]["code"]),
+            (&7.into(), &(-32601).into())
+        );
+        sent(&mut pipe, 1, &request("1"));
+        for line in [ping, roots] {
+            let text = line.to_owned();
+            assert_eq!(
+                pipe.received(line),
+                Routed::ServerRequest { owner: 1, text }
+            );
+        }
+        assert_eq!(pipe.dropped(), 0);
+    }
+
+    #[test]
+    fn a_cancellation_follows_the_request_that_it_means() {
+        let mut pipe = Pipe::new();
+        sent(&mut pipe, 1, &request("\"moorline-\""));
+        sent(&mut pipe, 2, &request("1"));
+        let cancelled = |pipe: &mut Pipe, id: &str| match pipe.begin(9, &cancel(id)) {
+            Ok(Begun::Send {
+                wire_text,
+                wire_id: None,
+            }) => wire_text,
+            Ok(Begun::Dropped) => "dropped".to_owned(),
+            other => panic!("{other:?}"),
+        };
+        assert_eq!(cancelled(&mut pipe, "1"), cancel("1"));
+        assert_eq!(
+            cancelled(&mut pipe, "\"moorline-\""),
+            cancel("\"moorline-1\"")
+        );
+        assert_eq!(
+            cancelled(&mut pipe, "\"moorline-1\""),
+            "dropped",
+            "another's"
+        );
+        assert_eq!(cancelled(&mut pipe, "\"gone\""), cancel("\"gone\""));
+        assert_eq!(pipe.retire(2), Retirement::KeepPipe);
+        assert_eq!(cancelled(&mut pipe, "1"), cancel("1"), "it may still run");
+        sent(&mut pipe, 3, &request("1"));
+        assert_eq!(cancelled(&mut pipe, "1"), "dropped", "whose is meant?");
+        assert_eq!(cancelled(&mut pipe, "null"), cancel("null"));
+        let twice = r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":1,"requestId":2}}"#;
+        assert_eq!(pipe.begin(9, twice), Err(PipeFault::Ambiguous));
+    }
+
+    #[test]
+    fn a_new_child_knows_none_of_the_old_ones_requests() {
+        let mut pipe = Pipe::new();
+        sent(&mut pipe, 1, &with_token("1", "1"));
+        sent(&mut pipe, 2, &with_token("2", "2"));
+        pipe.retire(1);
+        assert_eq!(pipe.closed(), [2]);
+        assert_eq!(pipe.in_flight(), 0);
+        for id in ["1", "2"] {
+            assert_eq!(pipe.received(&result(id)), Routed::Unknown);
+        }
+        let (wire_text, _) = sent(&mut pipe, 2, &with_token("1", "1"));
+        assert_eq!(wire_text, with_token("1", "1"));
+    }
+
+    // spec-test: RPT-6
+    #[test]
+    fn a_restarted_child_is_asked_nothing_until_it_is_initialized() {
+        let mut pipe = Pipe::new();
+        sent(&mut pipe, 1, &request("1"));
+        pipe.received(&result("1"));
+        assert_eq!(pipe.closed(), [0; 0]);
+        sent(&mut pipe, 1, &request("1"));
+        assert_eq!(pipe.closed(), [1], "no child was ever initialized");
+
+        sent(&mut pipe, 2, &initialize("2"));
+        assert!(!pipe.initialized());
+        pipe.received(&result("2"));
+        assert!(pipe.initialized());
+        sent(&mut pipe, 3, &request("3"));
+        sent(&mut pipe, 1, &request("1"));
+        assert_eq!(pipe.closed(), [3, 1]);
+        assert!(!pipe.initialized());
+        assert_eq!(pipe.received(&result("3")), Routed::Unknown);
+
+        let refused = |pipe: &mut Pipe| match pipe.begin(4, &request("\"\\u0061\"")) {
+            Ok(Begun::Refused { failure, text }) => {
+                let told = text.contains(r#""id":"\u0061","#) && text.contains("not_initialized");
+                assert!(told, "{text}");
+                assert_eq!(failure.source, FailureSource::Protocol);
+                true
+            }
+            _ => false,
+        };
+        assert!(refused(&mut pipe));
+        assert_eq!(pipe.in_flight(), 0);
+        sent(&mut pipe, 5, r#"{"jsonrpc":"2.0","id":5,"method":"ping"}"#);
+        sent(
+            &mut pipe,
+            0,
+            r#"{"jsonrpc":"2.0","method":"notifications/x"}"#,
+        );
+        sent(&mut pipe, 6, &initialize("6"));
+        assert!(refused(&mut pipe), "not before its answer");
+        pipe.received(r#"{"jsonrpc":"2.0","id":6,"error":{"code":1,"message":"m"}}"#);
+        assert!(refused(&mut pipe), "an error initializes nothing");
+        assert_eq!(pipe.closed(), [5]);
+        assert!(refused(&mut pipe), "nor does another restart");
+        sent(&mut pipe, 7, &initialize("7"));
+        pipe.received(&result("7"));
+        assert!(!refused(&mut pipe));
+        assert_eq!(pipe.in_flight(), 1);
+    }
+
+    #[test]
+    fn messages_without_an_answer_pass_and_stay_on_one_line() {
+        let mut pipe = Pipe::new();
+        for text in [
+            "{\r\n\"jsonrpc\":\"2.0\",\n\"method\":\"a\\nb\"}\n",
+            "{\"jsonrpc\":\"2.0\",\n\"id\":1,\"result\":{}}",
+            "{\"jsonrpc\":\"2.0\",\n\"id\":1,\"error\":{\"code\":1,\"message\":\"\"}}",
+        ] {
+            let line = text.replace(['\n', '\r'], " ");
+            assert_eq!(sent(&mut pipe, 1, text), (line, String::new()));
+        }
+        let text = request("1").replace(',', "\n,\r");
+        let line = request("1").replace(',', " , ");
+        assert_eq!(sent(&mut pipe, 1, &text).0, line);
+        assert_eq!(pipe.in_flight(), 1);
+    }
+
+    #[test]
+    fn names_each_fault_and_puts_nothing_in_flight() {
+        let mut pipe = Pipe::new();
+        for (text, fault) in [
+            (
+                "[]".to_owned(),
+                PipeFault::Message(MessageFault::NotAnObject),
+            ),
+            (with_token("1", "1.5"), PipeFault::ProgressTokenInvalid),
+            (with_token("1", "{}"), PipeFault::ProgressTokenInvalid),
+            (
+                with_token("1", "1,\"progressToken\":2"),
+                PipeFault::Ambiguous,
+            ),
+        ] {
+            assert_eq!(pipe.begin(1, &text), Err(fault), "{text}");
+        }
+        assert_eq!(pipe.in_flight(), 0);
+        let line = with_token("1", "null");
+        assert_eq!(sent(&mut pipe, 1, &line).0, line);
+        assert_eq!(pipe.begin(1, &request("2")), Err(PipeFault::OwnerBusy));
+        for owner in 2..=1024 {
+            sent(&mut pipe, owner, &request(&owner.to_string()));
+        }
+        assert_eq!(pipe.begin(0, &request("0")), Err(PipeFault::Full));
+        assert_eq!(pipe.in_flight(), MAX_IN_FLIGHT);
+        for line in ["", "Server started", "{}"] {
+            assert!(matches!(pipe.received(line), Routed::Invalid(_)), "{line}");
+        }
+    }
+
+    #[derive(Clone, Debug)]
+    enum Step {
+        Begin { id: usize, token: usize },
+        Answer(usize),
+        Progress(usize),
+        Retire(usize),
+        Close,
+    }
+
+    fn steps() -> impl Strategy<Value = Vec<Step>> {
+        let step = prop_oneof![
+            8 => (0..IDS.len(), 0..IDS.len()).prop_map(|(id, token)| Step::Begin { id, token }),
+            6 => any::<usize>().prop_map(Step::Answer),
+            3 => any::<usize>().prop_map(Step::Progress),
+            3 => any::<usize>().prop_map(Step::Retire),
+            1 => Just(Step::Close),
+        ];
+        prop::collection::vec(step, 0..60)
+    }
+
+    const IDS: [&str; 8] = [
+        "1",
+        "2",
+        "\"1\"",
+        "\"a\"",
+        "\"\\u0061\"",
+        "\"moorline-1\"",
+        "\"moorline-2\"",
+        "-0",
+    ];
+
+    /// A request that was written, as the child sees it, and what is to become of its answer.
+    struct Written {
+        owner: u64,
+        id: &'static str,
+        token: &'static str,
+        wire_token: String,
+        retired: bool,
+    }
+
+    fn nth<T>(map: &HashMap<String, T>, n: usize) -> Option<String> {
+        let mut keys: Vec<&String> = map.keys().collect();
+        keys.sort_unstable();
+        let n = n.checked_rem(keys.len())?;
+        keys.get(n).map(|key| (*key).clone())
+    }
+
+    proptest! {
+        /// A child that answers each request once, in any order: each answer and each progress gets
+        /// to its own owner with the owner's id, or nowhere when it was retired.
+        // spec-test: CMD-20
+        #[test]
+        fn no_answer_meets_another_request(steps in steps()) {
+            let mut pipe = Pipe::new();
+            let mut child: HashMap<String, Written> = HashMap::new();
+            let mut next_owner = 0;
+            for step in steps {
+                match step {
+                    Step::Begin { id, token } => {
+                        let (owner, id, token) = (next_owner, IDS[id], IDS[token]);
+                        next_owner += 1;
+                        let (wire_text, wire_id) = sent(&mut pipe, owner, &with_token(id, token));
+                        let wire_token = crate::jsonrpc::progress_token(&wire_text).unwrap();
+                        let wire_token = wire_token.raw().to_owned();
+                        prop_assert_eq!(&wire_text, &with_token(&wire_id, &wire_token));
+                        prop_assert!(child.values().all(|other| other.wire_token != wire_token));
+                        let written = Written { owner, id, token, wire_token, retired: false };
+                        prop_assert!(child.insert(wire_id, written).is_none());
+                    }
+                    Step::Answer(n) => if let Some(wire_id) = nth(&child, n) {
+                        let written = child.remove(&wire_id).unwrap();
+                        let expected = if written.retired {
+                            Routed::Retired
+                        } else {
+                            answer(written.owner, result(written.id))
+                        };
+                        prop_assert_eq!(pipe.received(&result(&wire_id)), expected);
+                    },
+                    Step::Progress(n) => if let Some(wire_id) = nth(&child, n) {
+                        let written = &child[&wire_id];
+                        let line = progress(&written.wire_token);
+                        let expected = if written.retired {
+                            told(None, &line)
+                        } else {
+                            told(Some(written.owner), &progress(written.token))
+                        };
+                        prop_assert_eq!(pipe.received(&line), expected);
+                    },
+                    Step::Retire(n) => if let Some(wire_id) = nth(&child, n) {
+                        let written = child.get_mut(&wire_id).unwrap();
+                        let expected = if written.retired {
+                            Retirement::NotInFlight
+                        } else {
+                            Retirement::KeepPipe
+                        };
+                        prop_assert_eq!(pipe.retire(written.owner), expected);
+                        written.retired = true;
+                    },
+                    Step::Close => {
+                        let mut waiting: Vec<u64> = child
+                            .drain()
+                            .filter(|(_, written)| !written.retired)
+                            .map(|(_, written)| written.owner)
+                            .collect();
+                        waiting.sort_unstable();
+                        prop_assert_eq!(pipe.closed(), waiting);
+                    }
+                }
+                let in_flight = child.values().filter(|written| !written.retired).count();
+                prop_assert_eq!(pipe.in_flight(), in_flight);
+            }
+        }
+
+        #[test]
+        fn reads_any_text(texts in prop::collection::vec(".*", 0..4)) {
+            let mut pipe = Pipe::new();
+            for text in texts {
+                let _ = pipe.begin(1, &text);
+                let _ = pipe.received(&text);
+            }
+        }
+    }
+}

@@ -1,0 +1,323 @@
+//! What the probes say of a client: its level, and all that it follows from.
+//!
+//! Times are durations since one origin that the caller chooses, from a monotonic clock.
+
+use std::fmt;
+use std::time::Duration;
+
+use crate::poll::PollFault;
+use crate::schedule::Readiness;
+
+/// How well a client does its work. The greater, the worse.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Level {
+    /// Polls succeed, and nothing is known against the target.
+    Ready,
+    /// Polls succeed, but commands cannot be run.
+    Degraded,
+    /// No poll has ended yet.
+    Starting,
+    /// Polls fail, or the client is about to end.
+    Unready,
+}
+
+/// What the client knows of its target.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Target {
+    /// Nothing was asked of it yet.
+    Unknown,
+    /// The last call was answered.
+    Up {
+        /// Since when calls are answered.
+        since: Duration,
+    },
+    /// The last call was not answered, for a reason that lies with the target.
+    Down {
+        /// Since when calls are not answered.
+        since: Duration,
+        /// Where the last call failed, as a
+        /// [`FailureSource`](crate::wire::FailureSource) is named.
+        fault: &'static str,
+    },
+}
+
+/// One thing that a level follows from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Reason {
+    /// What is so.
+    pub cause: Cause,
+    /// Since when it is so.
+    pub since: Duration,
+}
+
+/// What may be so. Its text is a fixed phrase, with at most a category of fault and a number.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Cause {
+    /// The client takes no more commands and finishes those that it has.
+    Draining,
+    /// The last poll that ended failed with this.
+    PollsFail(PollFault),
+    /// No poll has ended.
+    NoPollYet,
+    /// The last call failed at the target, here.
+    TargetDown(&'static str),
+    /// The last poll that ended succeeded.
+    PollsSucceed,
+    /// The last call was answered.
+    TargetUp,
+}
+
+/// Judges a client: its level, and every reason, worst first. There is at least one reason, and the
+/// level is that of the first.
+// spec: RPT-1, RPT-5
+#[must_use]
+pub fn judge(
+    polls: Readiness,
+    target: Target,
+    draining_since: Option<Duration>,
+) -> (Level, Vec<Reason>) {
+    let polls = about_polls(polls);
+    let draining = draining_since.map(|since| Reason {
+        cause: Cause::Draining,
+        since,
+    });
+    let mut reasons: Vec<Reason> = draining
+        .into_iter()
+        .chain([polls])
+        .chain(about_target(target))
+        .collect();
+    // Stable: what is equally bad stays in the order above.
+    reasons.sort_by_key(|reason| std::cmp::Reverse(reason.cause.level()));
+    let worst = reasons.iter().map(|reason| reason.cause.level()).max();
+    (worst.unwrap_or(Level::Starting), reasons)
+}
+
+fn about_polls(polls: Readiness) -> Reason {
+    let (cause, since) = match polls {
+        Readiness::Starting => (Cause::NoPollYet, Duration::ZERO),
+        Readiness::Ready { since } => (Cause::PollsSucceed, since),
+        Readiness::Unready { since, fault } => (Cause::PollsFail(fault), since),
+    };
+    Reason { cause, since }
+}
+
+fn about_target(target: Target) -> Option<Reason> {
+    let (cause, since) = match target {
+        // A client that has had nothing to do must become ready, or it would never get any work.
+        Target::Unknown => return None,
+        Target::Up { since } => (Cause::TargetUp, since),
+        Target::Down { since, fault } => (Cause::TargetDown(fault), since),
+    };
+    Some(Reason { cause, since })
+}
+
+impl Level {
+    /// Whether work should be sent this way: the answer of a readiness probe.
+    #[must_use]
+    pub fn is_ready(self) -> bool {
+        self == Self::Ready
+    }
+
+    /// The level's name: one lower case word.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Ready => "ready",
+            Self::Degraded => "degraded",
+            Self::Starting => "starting",
+            Self::Unready => "unready",
+        }
+    }
+
+    /// Every level, best first.
+    pub const ALL: [Self; 4] = [Self::Ready, Self::Degraded, Self::Starting, Self::Unready];
+}
+
+impl Cause {
+    /// The best level that a client of which this is so may have.
+    #[must_use]
+    pub fn level(&self) -> Level {
+        match self {
+            Self::Draining | Self::PollsFail(_) => Level::Unready,
+            Self::NoPollYet => Level::Starting,
+            Self::TargetDown(_) => Level::Degraded,
+            Self::PollsSucceed | Self::TargetUp => Level::Ready,
+        }
+    }
+
+    /// The cause's name, without what it carries.
+    #[must_use]
+    pub fn name(&self) -> &'static str {
+        match self {
+            Self::Draining => "draining",
+            Self::PollsFail(_) => "polls_fail",
+            Self::NoPollYet => "no_poll_yet",
+            Self::TargetDown(_) => "target_down",
+            Self::PollsSucceed => "polls_succeed",
+            Self::TargetUp => "target_up",
+        }
+    }
+}
+
+impl fmt::Display for Cause {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Draining => f.write_str("the client is shutting down"),
+            Self::PollsFail(fault) => write!(f, "polls fail ({fault})"),
+            Self::NoPollYet => f.write_str("no poll has ended yet"),
+            Self::TargetDown(fault) => write!(f, "the target does not answer ({fault})"),
+            Self::PollsSucceed => f.write_str("polls succeed"),
+            Self::TargetUp => f.write_str("the target answers"),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::backoff::Backoff;
+    use crate::schedule::{LongPoll, Schedule};
+
+    const SECS: fn(u64) -> Duration = Duration::from_secs;
+    const FAULT: PollFault = PollFault::Status(503);
+    const GOOD: Readiness = Readiness::Ready { since: SECS_5 };
+    const BAD: Readiness = Readiness::Unready {
+        since: SECS_5,
+        fault: FAULT,
+    };
+    const UP: Target = Target::Up { since: SECS_7 };
+    const DOWN: Target = Target::Down {
+        since: SECS_7,
+        fault: "connect",
+    };
+    const SECS_5: Duration = Duration::from_secs(5);
+    const SECS_7: Duration = Duration::from_secs(7);
+    const SECS_9: Duration = Duration::from_secs(9);
+
+    // spec-test: RPT-1, RPT-5
+    #[test]
+    fn every_combination_has_its_level_and_its_reasons() {
+        use Level::{Degraded, Ready, Starting, Unready};
+        let no_poll = (Cause::NoPollYet, SECS(0));
+        let good = (Cause::PollsSucceed, SECS_5);
+        let bad = (Cause::PollsFail(FAULT), SECS_5);
+        let up = (Cause::TargetUp, SECS_7);
+        let down = (Cause::TargetDown("connect"), SECS_7);
+        let drain = (Cause::Draining, SECS_9);
+        let unknown = Target::Unknown;
+        let stopping = Some(SECS_9);
+        let rows = [
+            (Readiness::Starting, unknown, None, Starting, vec![no_poll]),
+            (Readiness::Starting, UP, None, Starting, vec![no_poll, up]),
+            (
+                Readiness::Starting,
+                DOWN,
+                None,
+                Starting,
+                vec![no_poll, down],
+            ),
+            (GOOD, unknown, None, Ready, vec![good]),
+            (GOOD, UP, None, Ready, vec![good, up]),
+            (GOOD, DOWN, None, Degraded, vec![down, good]),
+            (BAD, unknown, None, Unready, vec![bad]),
+            (BAD, UP, None, Unready, vec![bad, up]),
+            (BAD, DOWN, None, Unready, vec![bad, down]),
+            (
+                Readiness::Starting,
+                unknown,
+                stopping,
+                Unready,
+                vec![drain, no_poll],
+            ),
+            (
+                Readiness::Starting,
+                UP,
+                stopping,
+                Unready,
+                vec![drain, no_poll, up],
+            ),
+            (
+                Readiness::Starting,
+                DOWN,
+                stopping,
+                Unready,
+                vec![drain, no_poll, down],
+            ),
+            (GOOD, unknown, stopping, Unready, vec![drain, good]),
+            (GOOD, UP, stopping, Unready, vec![drain, good, up]),
+            (GOOD, DOWN, stopping, Unready, vec![drain, down, good]),
+            (BAD, unknown, stopping, Unready, vec![drain, bad]),
+            (BAD, UP, stopping, Unready, vec![drain, bad, up]),
+            (BAD, DOWN, stopping, Unready, vec![drain, bad, down]),
+        ];
+        for (polls, target, draining, level, reasons) in rows {
+            let reasons: Vec<_> = reasons
+                .into_iter()
+                .map(|(cause, since)| Reason { cause, since })
+                .collect();
+            let judged = judge(polls, target, draining);
+            assert_eq!(
+                judged,
+                (level, reasons),
+                "{polls:?} {target:?} {draining:?}"
+            );
+            let (level, reasons) = judged;
+            assert_eq!(level, reasons[0].cause.level(), "the first reason decides");
+            assert_eq!(level.is_ready(), level == Ready);
+        }
+    }
+
+    /// Follows a whole life: only a success makes ready, and it comes back after each fault.
+    // spec-test: RPT-1, RPT-5
+    #[test]
+    fn a_client_becomes_ready_with_a_success_and_again_after_each_fault() {
+        let mut schedule = Schedule::new(Backoff::DEFAULT, LongPoll::DEFAULT);
+        let mut levels = vec![];
+        let mut look = |schedule: &Schedule, target| {
+            levels.push(judge(schedule.readiness(), target, None).0.name());
+        };
+        look(&schedule, Target::Unknown);
+        schedule.record(SECS(1), SECS(1), Err(FAULT), None, 0);
+        look(&schedule, Target::Unknown);
+        schedule.record(SECS(2), SECS(1), Ok(()), None, 0);
+        look(&schedule, Target::Unknown);
+        look(&schedule, DOWN);
+        look(&schedule, UP);
+        schedule.record(SECS(3), SECS(1), Err(FAULT), None, 0);
+        look(&schedule, UP);
+        schedule.record(SECS(4), SECS(1), Err(PollFault::Cancelled), None, 0);
+        look(&schedule, UP);
+        schedule.record(SECS(5), SECS(1), Ok(()), None, 0);
+        look(&schedule, UP);
+        let expected = [
+            "starting", "unready", "ready", "degraded", "ready", "unready", "unready", "ready",
+        ];
+        assert_eq!(levels, expected);
+    }
+
+    #[test]
+    fn causes_are_told_in_fixed_phrases_and_distinct_names() {
+        let texts = [
+            (Cause::Draining, "draining", "the client is shutting down"),
+            (
+                Cause::PollsFail(FAULT),
+                "polls_fail",
+                "polls fail (http_error: status 503)",
+            ),
+            (Cause::NoPollYet, "no_poll_yet", "no poll has ended yet"),
+            (
+                Cause::TargetDown("dns"),
+                "target_down",
+                "the target does not answer (dns)",
+            ),
+            (Cause::PollsSucceed, "polls_succeed", "polls succeed"),
+            (Cause::TargetUp, "target_up", "the target answers"),
+        ];
+        for (cause, name, text) in texts {
+            assert_eq!((cause.name(), cause.to_string().as_str()), (name, text));
+        }
+        assert!(Level::ALL.is_sorted());
+        let names = Level::ALL.map(Level::name);
+        assert_eq!(names, ["ready", "degraded", "starting", "unready"]);
+    }
+}

@@ -1,0 +1,582 @@
+//! The rules for a target that is reached by HTTP: which headers go to it and come back from it, and
+//! what its answers mean.
+
+use crate::jsonrpc::{Message, RawId};
+use crate::sse::Event;
+use crate::wire::{FailureSource, TunnelFailure, is_header_value, is_token_byte};
+
+/// The greatest size of the headers that come back from a target: the lengths of the values that are
+/// kept, in bytes. What comes after them is left out.
+pub const MAX_ANSWER_HEADER_BYTES: usize = 65_536;
+
+/// The headers of an answer that go back to the service.
+// spec: CMD-23
+const ANSWER_HEADERS: [&str; 6] = [
+    "Content-Type",
+    "Mcp-Session-Id",
+    "Mcp-Protocol-Version",
+    "Last-Event-Id",
+    "Access-Control-Expose-Headers",
+    "WWW-Authenticate",
+];
+
+/// The headers of a command that do not go to the target: they belong to one connection, or the
+/// client sets them itself.
+const WITHHELD_HEADERS: [&str; 17] = [
+    "accept",
+    "accept-encoding",
+    "connection",
+    "content-encoding",
+    "content-length",
+    "content-type",
+    "expect",
+    "host",
+    "keep-alive",
+    "proxy-authenticate",
+    "proxy-authorization",
+    "proxy-connection",
+    "te",
+    "trailer",
+    "transfer-encoding",
+    "upgrade",
+    "via",
+];
+
+/// What kind of body an answer of the target announces.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum ContentKind {
+    /// Server-sent events: notifications first, the answer last.
+    EventStream,
+    /// JSON.
+    Json,
+    /// Anything else, or nothing at all. Its body may hold an answer all the same.
+    Other,
+}
+
+/// What an answer of the target means. Its text is borrowed from the body.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Judged<'a> {
+    /// The target took a message that asks for no answer.
+    Accepted {
+        /// The target's status, 200 to 299.
+        code: u16,
+    },
+    /// No answer that could be passed on.
+    Failure(TunnelFailure),
+    /// A JSON-RPC response or error for this request, to be passed on byte for byte.
+    PassThrough {
+        /// The target's status.
+        code: u16,
+        /// The whole body.
+        text: &'a str,
+    },
+}
+
+/// What one event of a target's answer means.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum EventMeaning {
+    /// The answer: the last that is read.
+    Answer,
+    /// Nothing for anybody: another kind of event, no message, or an answer to something else.
+    Nothing,
+    /// A notification, or a request of the target, to be passed on before the answer.
+    Notification,
+}
+
+/// The headers of a target's answer that go back to the service, by name in a fixed order, each with
+/// its values in the order received. Left out are values that are empty or no text, and names that a
+/// line `Connection` calls its own.
+// spec: CMD-23
+pub fn answer_headers<'a>(
+    lines: impl IntoIterator<Item = (&'a str, &'a [u8])>,
+) -> Vec<(String, Vec<String>)> {
+    let mut found = ANSWER_HEADERS.map(|name| (name, Vec::new()));
+    let mut hop_by_hop = Vec::new();
+    let mut bytes = 0_usize;
+    for (name, value) in lines {
+        let Some(value) = header_text(value) else {
+            continue;
+        };
+        if name.eq_ignore_ascii_case("connection") {
+            hop_by_hop.extend(list_members(value));
+        }
+        let known = found
+            .iter_mut()
+            .find(|(known, _)| known.eq_ignore_ascii_case(name));
+        let Some((_, values)) = known else {
+            continue;
+        };
+        bytes = bytes.saturating_add(value.len());
+        if bytes <= MAX_ANSWER_HEADER_BYTES {
+            values.push(value.to_owned());
+        }
+    }
+    found
+        .into_iter()
+        .filter(|(name, values)| !values.is_empty() && !names(&hop_by_hop, name))
+        .map(|(name, values)| (name.to_owned(), values))
+        .collect()
+}
+
+/// The headers of a command that go to the target, one pair a line, in order.
+///
+/// Everything passes that the service's caller sent for the server: session, protocol version, last
+/// event id, `Authorization` of the caller, and headers that only the server knows. Held back are what
+/// belongs to one connection (by itself or because `Connection` names it), what this client sets for
+/// the message that it writes (`Host`, `Content-Type`, `Accept` and others), everything of the tunnel
+/// itself (`X-Tunnel-*`), and what is no header: a name that is no HTTP token, a value with control
+/// bytes.
+#[must_use]
+pub fn request_headers(headers: &[(String, Vec<String>)]) -> Vec<(String, String)> {
+    let lines = || {
+        headers
+            .iter()
+            .flat_map(|(name, values)| values.iter().map(move |value| (&**name, &**value)))
+    };
+    let hop_by_hop: Vec<&str> = lines()
+        .filter(|(name, _)| name.eq_ignore_ascii_case("connection"))
+        .flat_map(|(_, value)| list_members(value))
+        .collect();
+    lines()
+        .filter(|(name, value)| is_header_name(name) && is_header_value(value.as_bytes()))
+        .filter(|(name, _)| !is_withheld(name) && !names(&hop_by_hop, name))
+        .map(|(name, value)| (name.to_owned(), value.to_owned()))
+        .collect()
+}
+
+/// What a `Content-Type` announces, whatever its parameters.
+// spec: CMD-24
+#[must_use]
+pub fn content_kind(value: Option<&[u8]>) -> ContentKind {
+    let text = value.and_then(header_text).unwrap_or_default();
+    let media_type = text.split(';').next().unwrap_or_default().trim();
+    if media_type.eq_ignore_ascii_case("text/event-stream") {
+        ContentKind::EventStream
+    } else if media_type.eq_ignore_ascii_case("application/json") {
+        ContentKind::Json
+    } else {
+        ContentKind::Other
+    }
+}
+
+/// Judges a complete answer. `request` is the id of the message that was sent; `None`: it was a
+/// notification or a response, which ask for none. The content type is not consulted: a valid answer
+/// is one whatever it is called.
+///
+/// A 2xx without a valid answer is a fault of the protocol, and any other status without one is an
+/// HTTP error.
+// spec: CMD-21, CMD-22
+#[must_use]
+pub fn judge<'a>(request: Option<&RawId>, status: u16, body: &'a [u8]) -> Judged<'a> {
+    let success = (200..=299).contains(&status);
+    match request {
+        None if success => return Judged::Accepted { code: status },
+        None => {}
+        Some(request) => {
+            let text = std::str::from_utf8(body).ok();
+            if let Some(text) = text.filter(|text| answers(text, request)) {
+                return Judged::PassThrough { code: status, text };
+            }
+        }
+    }
+    Judged::Failure(TunnelFailure {
+        source: if success {
+            FailureSource::Protocol
+        } else {
+            FailureSource::TargetHttp {
+                status: Some(status),
+            }
+        },
+        transport_error_kind: None,
+        upstream_response_received: true,
+    })
+}
+
+/// Judges one event of an answer that is a stream. `request` is the id of the message that was sent.
+/// MCP sends its messages in events of the kind `message` alone.
+// spec: CMD-24
+#[must_use]
+pub fn judge_event(request: Option<&RawId>, event: &Event) -> EventMeaning {
+    if event.event != "message" {
+        return EventMeaning::Nothing;
+    }
+    match Message::parse(&event.data) {
+        Ok(Message::Notification { .. } | Message::Request { .. }) => EventMeaning::Notification,
+        Ok(Message::Response { id } | Message::Error { id: Some(id) }) if Some(&id) == request => {
+            EventMeaning::Answer
+        }
+        _ => EventMeaning::Nothing,
+    }
+}
+
+/// The failure of a request whose stream is over without its answer. `complete` says whether the
+/// stream came to its own end, or was cut off.
+// spec: CMD-22, CMD-24
+#[must_use]
+pub fn stream_without_answer(complete: bool) -> TunnelFailure {
+    TunnelFailure {
+        source: if complete {
+            FailureSource::Protocol
+        } else {
+            FailureSource::TransportClosed
+        },
+        transport_error_kind: Some("stream_ended"),
+        upstream_response_received: true,
+    }
+}
+
+/// Whether a text is a valid JSON-RPC response or error for this request.
+// spec: CMD-21
+#[must_use]
+pub fn answers(text: &str, request: &RawId) -> bool {
+    match Message::parse(text) {
+        Ok(Message::Response { id } | Message::Error { id: Some(id) }) => id == *request,
+        _ => false,
+    }
+}
+
+/// A header value without the space around it, if it is a text and not empty.
+fn header_text(value: &[u8]) -> Option<&str> {
+    let text = std::str::from_utf8(value).ok()?;
+    let text = text.trim_matches([' ', '\t']);
+    (!text.is_empty() && is_header_value(text.as_bytes())).then_some(text)
+}
+
+fn list_members(value: &str) -> impl Iterator<Item = &str> {
+    value
+        .split(',')
+        .map(|member| member.trim_matches([' ', '\t']))
+}
+
+fn names(list: &[&str], name: &str) -> bool {
+    list.iter().any(|member| member.eq_ignore_ascii_case(name))
+}
+
+fn is_withheld(name: &str) -> bool {
+    const TUNNEL: &str = "x-tunnel-";
+    let prefix = name.get(..TUNNEL.len()).unwrap_or_default();
+    prefix.eq_ignore_ascii_case(TUNNEL) || names(&WITHHELD_HEADERS, name)
+}
+
+fn is_header_name(name: &str) -> bool {
+    !name.is_empty() && name.bytes().all(is_token_byte)
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    /// One `name=value|value` a header.
+    fn answered(lines: &[(&str, &str)]) -> Vec<String> {
+        let lines = lines.iter().map(|(name, value)| (*name, value.as_bytes()));
+        answer_headers(lines)
+            .iter()
+            .map(|(name, values)| format!("{name}={}", values.join("|")))
+            .collect()
+    }
+
+    /// One `name: value` a line.
+    fn requested(headers: &[(&str, &[&str])]) -> Vec<String> {
+        let owned = |text: &&str| (*text).to_owned();
+        let headers: Vec<(String, Vec<String>)> = headers
+            .iter()
+            .map(|(name, values)| (owned(name), values.iter().map(owned).collect()))
+            .collect();
+        request_headers(&headers)
+            .iter()
+            .map(|(name, value)| format!("{name}: {value}"))
+            .collect()
+    }
+
+    // spec-test: CMD-23
+    #[test]
+    fn brings_back_six_headers_in_one_spelling_and_order() {
+        let lines = [
+            ("www-authenticate", "Bearer"),
+            ("date", "today"),
+            ("ACCESS-CONTROL-EXPOSE-HEADERS", "a, b"),
+            ("last-event-id", "7"),
+            ("set-cookie", "c=d"),
+            ("mcp-protocol-version", "2025-06-18"),
+            ("mcp-session-id", "s"),
+            ("Content-Type", "application/json; charset=utf-8"),
+            ("www-authenticate", "Basic"),
+            ("x-tunnel-shard-token", "t"),
+            ("content-length", "3"),
+        ];
+        assert_eq!(
+            answered(&lines),
+            [
+                "Content-Type=application/json; charset=utf-8",
+                "Mcp-Session-Id=s",
+                "Mcp-Protocol-Version=2025-06-18",
+                "Last-Event-Id=7",
+                "Access-Control-Expose-Headers=a, b",
+                "WWW-Authenticate=Bearer|Basic",
+            ]
+        );
+    }
+
+    // spec-test: CMD-23
+    #[test]
+    fn leaves_out_empty_values_and_names_of_one_connection() {
+        for (lines, kept) in [
+            (&[("Mcp-Session-Id", "")][..], &[][..]),
+            (&[("Mcp-Session-Id", " \t")], &[]),
+            (
+                &[("Mcp-Session-Id", ""), ("Mcp-Session-Id", " s ")],
+                &["Mcp-Session-Id=s"],
+            ),
+            (
+                &[
+                    ("Mcp-Session-Id", "s"),
+                    ("connection", "close ,\tMCP-session-ID"),
+                ],
+                &[],
+            ),
+            (
+                &[
+                    ("Connection", "close"),
+                    ("Connection", "Last-Event-Id"),
+                    ("Last-Event-Id", "1"),
+                    ("Content-Type", "a"),
+                ],
+                &["Content-Type=a"],
+            ),
+            (&[("Mcp-Session-Id", "a\u{1}b")], &[]),
+            (&[("Mcp-Session-Id", "é")], &["Mcp-Session-Id=é"]),
+        ] {
+            assert_eq!(answered(lines), kept, "{lines:?}");
+        }
+        assert_eq!(answer_headers([("Mcp-Session-Id", b"\xff".as_slice())]), []);
+    }
+
+    #[test]
+    fn brings_back_at_most_64_kib() {
+        let half = "x".repeat(32_768);
+        let two = [("Last-Event-Id", &*half), ("Mcp-Session-Id", &half)];
+        assert_eq!(answered(&two).len(), 2);
+        let three = [two[0], two[1], ("Content-Type", "x")];
+        assert_eq!(answered(&three).len(), 2);
+    }
+
+    #[test]
+    fn passes_on_what_the_caller_sent_for_the_server() {
+        let headers: &[(&str, &[&str])] = &[
+            ("mcp-session-id", &["s"]),
+            ("Mcp-Protocol-Version", &["v"]),
+            ("Last-Event-ID", &["7"]),
+            ("Authorization", &["Bearer of-the-caller"]),
+            ("x-custom", &["1", "", "3"]),
+            ("X-Request-Id", &["r"]),
+            ("x-tunnels", &["t"]),
+        ];
+        assert_eq!(
+            requested(headers),
+            [
+                "mcp-session-id: s",
+                "Mcp-Protocol-Version: v",
+                "Last-Event-ID: 7",
+                "Authorization: Bearer of-the-caller",
+                "x-custom: 1",
+                "x-custom: ",
+                "x-custom: 3",
+                "X-Request-Id: r",
+                "x-tunnels: t",
+            ]
+        );
+    }
+
+    #[test]
+    fn holds_back_what_belongs_to_one_connection_or_to_the_client() {
+        for name in WITHHELD_HEADERS {
+            let (upper, value): (_, &[&str]) = (name.to_ascii_uppercase(), &["v"]);
+            assert_eq!(requested(&[(name, value), (&upper, value)]), [""; 0]);
+        }
+        for name in [
+            "X-Tunnel-Shard-Token",
+            "x-tunnel-",
+            "",
+            "a b",
+            "a:b",
+            ":path",
+            "é",
+            "a\r\nb",
+        ] {
+            assert_eq!(requested(&[(name, &["v"])]), [""; 0], "{name:?}");
+        }
+        assert_eq!(
+            requested(&[("a", &["x\r\nb: c", "\0", "\u{7f}", "ok\t"])]),
+            ["a: ok\t"]
+        );
+        let named: &[(&str, &[&str])] = &[
+            ("x-one", &["1"]),
+            ("connection", &["X-One , keep-alive", "x-two"]),
+            ("X-Two", &["2"]),
+            ("x-three", &["3"]),
+        ];
+        assert_eq!(requested(named), ["x-three: 3"]);
+    }
+
+    // spec-test: CMD-24
+    #[test]
+    fn tells_streams_from_json() {
+        for (value, kind) in [
+            ("text/event-stream", ContentKind::EventStream),
+            (
+                " Text/Event-Stream ; charset=utf-8",
+                ContentKind::EventStream,
+            ),
+            ("application/json", ContentKind::Json),
+            ("application/json;charset=utf-8", ContentKind::Json),
+            ("text/event-streams", ContentKind::Other),
+            ("text/html", ContentKind::Other),
+            ("", ContentKind::Other),
+        ] {
+            assert_eq!(content_kind(Some(value.as_bytes())), kind, "{value}");
+        }
+        assert_eq!(content_kind(None), ContentKind::Other);
+        assert_eq!(content_kind(Some(b"\xff")), ContentKind::Other);
+    }
+
+    fn failure(source: FailureSource) -> Judged<'static> {
+        Judged::Failure(TunnelFailure {
+            source,
+            transport_error_kind: None,
+            upstream_response_received: true,
+        })
+    }
+
+    // spec-test: CMD-21
+    #[test]
+    fn an_answer_to_the_request_passes_with_any_status() {
+        let request = RawId::parse("\"a\"").unwrap();
+        for text in [
+            "{\"jsonrpc\":\"2.0\",\"id\":\"a\",\"result\":{}}",
+            "\n { \"id\":\"\\u0061\", \"jsonrpc\":\"2.0\",\"result\":1e999,\"x\":1,\"x\":2}",
+            r#"{"jsonrpc":"2.0","id":"a","error":{"code":-32601,"message":"no","data":[]}}"#,
+        ] {
+            for status in [200, 202, 302, 400, 404, 500, 503] {
+                let judged = judge(Some(&request), status, text.as_bytes());
+                assert_eq!(judged, Judged::PassThrough { code: status, text });
+            }
+        }
+    }
+
+    // spec-test: CMD-21, CMD-22
+    #[test]
+    fn anything_else_is_a_failure_by_its_status() {
+        let request = RawId::parse("1").unwrap();
+        for body in [
+            b"".as_slice(),
+            b"not found",
+            b"\xff",
+            br#"{"jsonrpc":"2.0","id":"1","result":{}}"#,
+            br#"{"jsonrpc":"2.0","id":2,"result":{}}"#,
+            br#"{"jsonrpc":"2.0","id":null,"error":{"code":1,"message":"m"}}"#,
+            br#"{"jsonrpc":"2.0","id":1,"error":{"code":1}}"#,
+            br#"{"jsonrpc":"1.0","id":1,"result":{}}"#,
+            br#"{"jsonrpc":"2.0","id":1,"method":"a"}"#,
+            br#"[{"jsonrpc":"2.0","id":1,"result":{}}]"#,
+            br#"{"error":"unauthorized"}"#,
+        ] {
+            for status in [200, 202, 204, 299] {
+                let judged = judge(Some(&request), status, body);
+                assert_eq!(judged, failure(FailureSource::Protocol), "{status}");
+            }
+            for status in [100, 199, 300, 302, 401, 404, 500, 599, 700] {
+                let judged = judge(Some(&request), status, body);
+                let status = Some(status);
+                assert_eq!(judged, failure(FailureSource::TargetHttp { status }));
+            }
+        }
+    }
+
+    #[test]
+    fn what_asks_for_no_answer_is_accepted_by_the_status_alone() {
+        let answer = br#"{"jsonrpc":"2.0","id":1,"result":{}}"#;
+        for body in [b"".as_slice(), answer, b"\xff"] {
+            for code in [200, 202, 204, 299] {
+                assert_eq!(judge(None, code, body), Judged::Accepted { code });
+            }
+            for code in [199, 300, 400, 404, 500] {
+                let source = FailureSource::TargetHttp { status: Some(code) };
+                assert_eq!(judge(None, code, body), failure(source), "{code}");
+            }
+        }
+    }
+
+    // spec-test: CMD-24
+    #[test]
+    fn tells_the_answer_in_a_stream_from_what_comes_before_it() {
+        let request = RawId::parse("1").unwrap();
+        let event = |kind: &str, data: &str| Event {
+            event: kind.to_owned(),
+            data: data.to_owned(),
+            id: None,
+            retry: None,
+        };
+        let answer = r#"{"jsonrpc":"2.0","id":1,"result":{}}"#;
+        for (data, meaning) in [
+            (answer, EventMeaning::Answer),
+            (
+                r#"{"jsonrpc":"2.0","id":1,"error":{"code":1,"message":""}}"#,
+                EventMeaning::Answer,
+            ),
+            (
+                r#"{"jsonrpc":"2.0","id":2,"result":{}}"#,
+                EventMeaning::Nothing,
+            ),
+            (
+                r#"{"jsonrpc":"2.0","id":null,"error":{"code":1,"message":""}}"#,
+                EventMeaning::Nothing,
+            ),
+            (
+                r#"{"jsonrpc":"2.0","method":"a"}"#,
+                EventMeaning::Notification,
+            ),
+            (
+                r#"{"jsonrpc":"2.0","id":1,"method":"a"}"#,
+                EventMeaning::Notification,
+            ),
+            ("", EventMeaning::Nothing),
+            ("{}", EventMeaning::Nothing),
+        ] {
+            let found = judge_event(Some(&request), &event("message", data));
+            assert_eq!(found, meaning, "{data}");
+            let other = judge_event(Some(&request), &event("other", data));
+            assert_eq!(other, EventMeaning::Nothing, "{data}");
+        }
+        let unasked = judge_event(None, &event("message", answer));
+        assert_eq!(unasked, EventMeaning::Nothing);
+    }
+
+    // spec-test: CMD-22, CMD-24
+    #[test]
+    fn a_stream_without_an_answer_says_how_it_ended() {
+        let of = |complete| stream_without_answer(complete).source;
+        assert_eq!(of(true), FailureSource::Protocol);
+        assert_eq!(of(false), FailureSource::TransportClosed);
+        assert!(stream_without_answer(true).upstream_response_received);
+    }
+
+    proptest! {
+        #[test]
+        fn reads_any_bytes(
+            name in ".*",
+            value in prop::collection::vec(any::<u8>(), 0..16),
+            text in ".*",
+            status in any::<u16>(),
+        ) {
+            let id = RawId::of_text(&text);
+            let _ = judge(Some(&id), status, &value);
+            let _ = judge(None, status, &value);
+            let _ = content_kind(Some(&value));
+            let lines = [(&*name, &*value), ("connection", &value), ("Mcp-Session-Id", &value)];
+            prop_assert!(answer_headers(lines).len() <= 1);
+            let _ = request_headers(&[(name, vec![text])]);
+        }
+    }
+}
