@@ -17,7 +17,7 @@ use std::time::Duration;
 
 use moorline::dispatch::{DispatchOptions, Dispatcher, Drained};
 use moorline::model::backoff::Backoff;
-use moorline::model::wire::{Channel, FailureSource, ResponseType, TunnelFailure};
+use moorline::model::wire::{Channel, FailureSource, ResponseType, ServerInfo, TunnelFailure};
 use moorline::target::{Answer, Call, Notes, Target, Termination};
 use moorline::telemetry::{Facts, TargetState, Telemetry};
 use moorline::{ControlPlane, Poller, PollerOptions};
@@ -123,6 +123,8 @@ impl House {
         let mut settings = settings(&service.endpoint());
         settings.backoff =
             Backoff::new(Duration::from_millis(1), Duration::from_millis(5)).unwrap();
+        let channels = ["main", "side"].map(|name| (Channel::parse(name).unwrap(), true));
+        settings.server_info = Some(ServerInfo::new(channels).unwrap());
         let client = ControlPlane::connect(settings).unwrap();
         let telemetry = Arc::new(Telemetry::new());
         let counted = Arc::clone(&telemetry);
@@ -188,7 +190,7 @@ fn posts(record: &Record) -> Vec<(String, String, Value)> {
     record.responses.iter().map(read).collect()
 }
 
-/// spec-test: CMD-6, CMD-7, CMD-10, CMD-16, CMD-30
+/// spec-test: CMD-6, CMD-7, CMD-10, CMD-12, CMD-16, CMD-28, CMD-30
 #[tokio::test]
 async fn a_call_that_ends_after_a_reassignment_is_answered_under_its_own_token() {
     let mut house = House::default();
@@ -220,6 +222,49 @@ async fn a_call_that_ends_after_a_reassignment_is_answered_under_its_own_token()
     );
     let last = record.polls().last().and_then(token_of);
     assert_eq!(last.as_deref(), Some("berth-2"));
+    // Corrections change nothing of what the client says of its targets, on any request.
+    let info: Vec<_> = record
+        .requests
+        .iter()
+        .map(|request| request.sole_header("x-tunnel-mcp-server-info").unwrap())
+        .collect();
+    let expected: &[u8] = br#"{"version":1,"channels":[{"name":"main","proc_affinity":true},{"name":"side","proc_affinity":true}]}"#;
+    assert!(info.len() >= 8 && info.iter().all(|line| *line == expected));
+}
+
+/// A command reaches its target, and the answer the service, as they were, whether the tunnel moved meanwhile or not.
+/// spec-test: CMD-28
+#[tokio::test]
+async fn corrections_change_no_payload() {
+    let mut seen = Vec::new();
+    for moves in [false, true] {
+        let mut house = House::default();
+        house.enqueue(
+            7,
+            json!({"shard_token": "own", "x": {"unknown": [1.50, "\u{e9}"]}}),
+        );
+        let held = house.call().await;
+        if moves {
+            house.service.reassign(TUNNEL, "berth-2").unwrap();
+            let moved = |record: &Record| {
+                record.polls().last().and_then(token_of).as_deref() == Some("berth-2")
+            };
+            house.service.wait_until(moved).await.unwrap();
+        }
+        let message = held.message.clone();
+        held.note(0).await;
+        held.answer();
+        house.until(2).await;
+        let (_, _, record) = house.close().await;
+        let bodies: Vec<_> = record
+            .responses
+            .iter()
+            .map(|one| one.body.clone())
+            .collect();
+        seen.push((message, bodies));
+    }
+    assert_eq!(seen[0], seen[1]);
+    assert_eq!(seen[0].1.len(), 2);
 }
 
 /// spec-test: RPT-7
