@@ -1,6 +1,6 @@
 //! One attempt: its snapshot, its deadline, its cancellation, its commit, and what its caller gets.
 
-use super::SourceMutant;
+use super::{SourceMutant, mutant};
 use crate::mutants::source::Suite;
 
 const POLL: &str = "client/src/control_plane/poll.rs";
@@ -19,24 +19,6 @@ const OBEYS_HINTS: &str = "every_kind_of_correction_and_failure_obeys_retry_afte
 const LATE: &str = "late_results_change_nothing_and_still_reach_their_callers";
 const OVERLAPPING: &str = "of_overlapping_polls_only_the_first_commits";
 const EVENTS: &str = "poll_prints_json_events_for_machines";
-
-const fn mutant(
-    name: &'static str,
-    suite: Suite,
-    file: &'static str,
-    from: &'static str,
-    to: &'static str,
-    killers: &'static [&'static str],
-) -> SourceMutant {
-    SourceMutant {
-        name,
-        file,
-        from,
-        to,
-        suite,
-        killers,
-    }
-}
 
 /// Wrong attempts.
 pub(super) const MUTANTS: [SourceMutant; 20] = [

@@ -41,6 +41,24 @@ pub enum Group {
     Shell,
 }
 
+const fn mutant(
+    name: &'static str,
+    suite: Suite,
+    file: &'static str,
+    from: &'static str,
+    to: &'static str,
+    killers: &'static [&'static str],
+) -> SourceMutant {
+    SourceMutant {
+        name,
+        file,
+        from,
+        to,
+        suite,
+        killers,
+    }
+}
+
 /// Every mutant of the source, in the order in which they are run.
 pub fn mutants() -> impl Iterator<Item = &'static SourceMutant> {
     let rooms: [&'static [SourceMutant]; 6] = [

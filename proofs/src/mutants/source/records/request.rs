@@ -1,6 +1,6 @@
 //! From what the model decided to the next request, and whom it is sent to.
 
-use super::SourceMutant;
+use super::{SourceMutant, mutant};
 use crate::mutants::source::Suite;
 
 const ENDPOINT: &str = "client/src/endpoint.rs";
@@ -15,24 +15,6 @@ const EXTRA: &str = "extra_headers_are_added_and_override_nothing";
 const ROOM: &str = "asks_for_what_there_is_room_for_and_waits_when_there_is_none";
 const SHORTER_WAITS: &str = "asks_for_shorter_waits_where_long_polls_are_cut";
 const ENDPOINTS: &str = "endpoint::tests::names_what_is_wrong_with_the_rest";
-
-const fn mutant(
-    name: &'static str,
-    suite: Suite,
-    file: &'static str,
-    from: &'static str,
-    to: &'static str,
-    killers: &'static [&'static str],
-) -> SourceMutant {
-    SourceMutant {
-        name,
-        file,
-        from,
-        to,
-        suite,
-        killers,
-    }
-}
 
 /// Wrong requests, and right ones to the wrong place.
 pub(super) const MUTANTS: [SourceMutant; 26] = [
