@@ -3,10 +3,11 @@
 //!
 //! `cargo bench -p moorline --bench commands`; with `-- --test`, once and small. A service and a
 //! trivial MCP server over HTTP run in this process. Each contender is a process of its own: the
-//! program as its users run it, the same with fewer log lines, and a loop of plain reqwest calls that
-//! fetches commands, posts them to the server and posts what comes back. They take turns, so that a
-//! change of the machine's speed hits all of them; ratios are taken turn by turn, and medians are
-//! printed. Every answer is checked.
+//! program as its users run it, the same with more room for commands that wait (a poller whose queue
+//! is full rests before it polls again), and a loop of plain reqwest calls that fetches commands,
+//! posts them to the server and posts what comes back. They take turns, so that a change of the
+//! machine's speed hits all of them; ratios are taken turn by turn, and medians are printed. Every
+//! answer is checked.
 #![allow(
     clippy::expect_used,
     clippy::indexing_slicing,
@@ -45,17 +46,17 @@ const CONTENDERS: [Contender; 3] = [
     Contender {
         name: "moorline run",
         tunnel: "default",
-        log_level: Some("info"),
+        queue: Some(IN_FLIGHT),
     },
     Contender {
-        name: "moorline run, LOG_LEVEL=warn",
-        tunnel: "quiet",
-        log_level: Some("warn"),
+        name: "moorline run, longer queue",
+        tunnel: "longer",
+        queue: Some(2 * IN_FLIGHT),
     },
     Contender {
         name: "bare reqwest",
         tunnel: "bare",
-        log_level: None,
+        queue: None,
     },
 ];
 
@@ -201,8 +202,8 @@ fn median(values: impl Iterator<Item = f64>) -> f64 {
 struct Contender {
     name: &'static str,
     tunnel: &'static str,
-    /// `None` for the bare loop.
-    log_level: Option<&'static str>,
+    /// How many received commands may wait; `None` for the bare loop, which does not say.
+    queue: Option<usize>,
 }
 
 /// A contender in a process of its own.
@@ -213,8 +214,8 @@ struct Running {
 
 impl Running {
     fn start(what: Contender, address: SocketAddr) -> Self {
-        let mut command = match what.log_level {
-            Some(level) => program(what.tunnel, level, address),
+        let mut command = match what.queue {
+            Some(queue) => program(what.tunnel, queue, address),
             None => {
                 let mut command = Command::new(std::env::current_exe().expect("this program"));
                 command
@@ -223,8 +224,12 @@ impl Running {
                 command
             }
         };
+        if what.queue.is_some() {
+            // Log lines are written, and read by nobody.
+            command.stderr(Stdio::null());
+        }
         let quiet = command.stdin(Stdio::null()).stdout(Stdio::null());
-        let child = quiet.stderr(Stdio::null()).spawn().expect("a contender");
+        let child = quiet.spawn().expect("a contender");
         Self { what, child }
     }
 
@@ -273,18 +278,17 @@ impl Drop for Running {
     }
 }
 
-fn program(tunnel: &str, level: &str, address: SocketAddr) -> Command {
+fn program(tunnel: &str, queue: usize, address: SocketAddr) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_moorline"));
     command.arg("run").env_clear();
     command
         .env("CONTROL_PLANE_BASE_URL", format!("http://{address}"))
         .env("CONTROL_PLANE_TUNNEL_ID", tunnel)
         .env("CONTROL_PLANE_API_KEY", KEY)
-        .env("CONTROL_PLANE_MAX_INFLIGHT_REQUESTS", IN_FLIGHT.to_string())
+        .env("CONTROL_PLANE_MAX_INFLIGHT_REQUESTS", queue.to_string())
         .env("MCP_SERVER_URL", format!("http://{address}/mcp"))
         .env("MCP_MAX_CONCURRENT_REQUESTS", WORKERS.to_string())
-        .env("HEALTH_LISTEN_ADDR", "127.0.0.1:0")
-        .env("LOG_LEVEL", level);
+        .env("HEALTH_LISTEN_ADDR", "127.0.0.1:0");
     command
 }
 
@@ -535,6 +539,10 @@ struct BareCommand {
 /// What the least client would do: fetch, call, post, with nothing checked, counted or logged.
 async fn bare(place: &str) {
     let (address, tunnel) = place.split_once('/').expect("an address and a tunnel");
+    // The HTTP library wants one although nothing here is encrypted.
+    rustls::crypto::ring::default_provider()
+        .install_default()
+        .expect("the only provider");
     let client = reqwest::Client::builder()
         .no_proxy()
         .build()

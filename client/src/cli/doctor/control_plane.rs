@@ -126,7 +126,7 @@ fn no_answer(name: &str, failure: TunnelFailure) -> Check {
         ),
         FailureSource::Connect => (
             "no connection to the configured endpoint",
-            "check the host and the port, and whether a firewall or a proxy is in the way",
+            "check the host, the port, and http or https; is a firewall or a proxy in the way?",
         ),
         FailureSource::Tls => (
             "the connection to the configured endpoint cannot be secured",
