@@ -220,7 +220,7 @@ async fn what_the_service_refuses_is_told_apart() {
         name,
         [
             "no connection to the configured endpoint (connection_refused)",
-            "check the host and the port",
+            "check the host, the port, and http or https",
         ],
     )
     .await;
