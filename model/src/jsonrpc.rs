@@ -11,6 +11,7 @@ use std::ops::Range;
 use thiserror::Error;
 
 use crate::wire::json::{JsonFault, for_each_member, push_string, string_bytes};
+use crate::wire::member::{Member, Repeated};
 
 /// One message, classified.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -198,7 +199,7 @@ impl<'a> Message<'a> {
     /// A text that is no message of exactly one kind.
     pub fn parse(text: &'a str) -> Result<Self, MessageFault> {
         let members = Members::read(text)?;
-        members.version.is_version()?;
+        is_version(&members.version)?;
         let (method, result, error) = (
             members.method.once()?,
             members.result.once()?,
@@ -302,39 +303,16 @@ impl<'a> Members<'a> {
     }
 }
 
-struct Member<'a> {
-    name: &'static str,
-    value: Option<&'a str>,
-    repeated: bool,
+fn is_version(member: &Member<'_>) -> Result<(), MessageFault> {
+    match member.once()?.and_then(string_bytes).as_deref() {
+        Some(b"2.0") => Ok(()),
+        _ => Err(MessageFault::VersionInvalid),
+    }
 }
 
-impl<'a> Member<'a> {
-    fn new(name: &'static str) -> Self {
-        Self {
-            name,
-            value: None,
-            repeated: false,
-        }
-    }
-
-    fn offer(&mut self, key: &[u8], value: &'a str) {
-        if key == self.name.as_bytes() {
-            self.repeated |= self.value.replace(value).is_some();
-        }
-    }
-
-    fn once(&self) -> Result<Option<&'a str>, MessageFault> {
-        if self.repeated {
-            return Err(MessageFault::MemberRepeated(self.name));
-        }
-        Ok(self.value)
-    }
-
-    fn is_version(&self) -> Result<(), MessageFault> {
-        match self.once()?.and_then(string_bytes).as_deref() {
-            Some(b"2.0") => Ok(()),
-            _ => Err(MessageFault::VersionInvalid),
-        }
+impl From<Repeated> for MessageFault {
+    fn from(Repeated(name): Repeated) -> Self {
+        Self::MemberRepeated(name)
     }
 }
 

@@ -7,6 +7,7 @@ use thiserror::Error;
 use super::channel::Channel;
 use super::command_headers::read_headers;
 use super::json::{JsonFault, for_each_element, for_each_member, string_text};
+use super::member::{Member, Repeated};
 use super::response_timeout::parse_response_timeout;
 
 /// The greatest length of a command's `request_id`, in bytes.
@@ -200,26 +201,26 @@ impl Command {
     // spec: CMD-1, CMD-2, CMD-3, CMD-4, CMD-8, CMD-9, CMD-17
     pub fn parse(raw: &str) -> Result<Self, CommandFault> {
         let members = Members::read(raw)?;
-        let command_type = members.command_type.needed()?;
+        let command_type = needed(&members.command_type)?;
         let kind = CommandKind::of(&command_type);
-        let request_id = members.request_id.needed()?;
+        let request_id = needed(&members.request_id)?;
         if request_id.len() > MAX_REQUEST_ID_BYTES {
             return Err(CommandFault::RequestIdTooLong);
         }
-        let timeout_text = members.response_timeout.text_or_nothing();
+        let timeout_text = text_or_nothing(&members.response_timeout);
         let response_timeout = timeout_text.as_deref().and_then(parse_response_timeout);
         Ok(Self {
             request_id,
-            shard_token: CommandToken::new(members.shard_token.needed()?)?,
+            shard_token: CommandToken::new(needed(&members.shard_token)?)?,
             kind,
             command_type,
-            channel: channel(members.channel.once()?)?,
-            created_at: members.created_at.text_or_nothing(),
+            channel: channel(once(&members.channel)?)?,
+            created_at: text_or_nothing(&members.created_at),
             response_timeout,
             response_timeout_text: timeout_text
                 .filter(|text| response_timeout.is_some() && text.len() <= MAX_LOGGED_TEXT_BYTES),
-            headers: read_headers(members.headers.once()?)?,
-            jsonrpc: jsonrpc(members.jsonrpc.once()?, kind)?,
+            headers: read_headers(once(&members.headers)?)?,
+            jsonrpc: jsonrpc(once(&members.jsonrpc)?, kind)?,
         })
     }
 
@@ -316,8 +317,8 @@ impl<'a> Members<'a> {
         };
         for_each_member(raw, |key, value| {
             let value = value.raw()?;
-            if let Some(member) = members.named(key) {
-                member.repeated |= member.value.replace(value).is_some();
+            for member in members.all() {
+                member.offer(key, value);
             }
             Ok(())
         })
@@ -325,7 +326,7 @@ impl<'a> Members<'a> {
         Ok(members)
     }
 
-    fn named(&mut self, key: &[u8]) -> Option<&mut Member<'a>> {
+    fn all(&mut self) -> [&mut Member<'a>; 8] {
         [
             &mut self.request_id,
             &mut self.shard_token,
@@ -336,47 +337,31 @@ impl<'a> Members<'a> {
             &mut self.headers,
             &mut self.jsonrpc,
         ]
-        .into_iter()
-        .find(|member| member.name.as_bytes() == key)
     }
 }
 
-/// One member of a command, however often it stood there.
-struct Member<'a> {
-    name: &'static str,
-    value: Option<&'a str>,
-    repeated: bool,
+/// The raw value of a member that may stand once at most; null is as good as nothing.
+fn once<'a>(member: &Member<'a>) -> Result<Option<&'a str>, CommandFault> {
+    Ok(member.once()?.filter(|value| *value != "null"))
 }
 
-impl<'a> Member<'a> {
-    fn new(name: &'static str) -> Self {
-        Self {
-            name,
-            value: None,
-            repeated: false,
-        }
-    }
+/// The text of a member that must be there, and not be empty.
+// spec: CMD-1
+fn needed(member: &Member<'_>) -> Result<String, CommandFault> {
+    once(member)?
+        .and_then(string_text)
+        .filter(|text| !text.is_empty())
+        .ok_or(CommandFault::MemberMissing(member.name()))
+}
 
-    /// The raw value of a member that may stand once at most; null is as good as nothing.
-    fn once(&self) -> Result<Option<&'a str>, CommandFault> {
-        if self.repeated {
-            return Err(CommandFault::MemberRepeated(self.name));
-        }
-        Ok(self.value.filter(|value| *value != "null"))
-    }
+/// The text of a member that counts only when it stands once and is a string.
+fn text_or_nothing(member: &Member<'_>) -> Option<String> {
+    once(member).ok().flatten().and_then(string_text)
+}
 
-    /// The text of a member that must be there, and not be empty.
-    // spec: CMD-1
-    fn needed(&self) -> Result<String, CommandFault> {
-        self.once()?
-            .and_then(string_text)
-            .filter(|text| !text.is_empty())
-            .ok_or(CommandFault::MemberMissing(self.name))
-    }
-
-    /// The text of a member that counts only when it stands once and is a string.
-    fn text_or_nothing(&self) -> Option<String> {
-        self.once().ok().flatten().and_then(string_text)
+impl From<Repeated> for CommandFault {
+    fn from(Repeated(name): Repeated) -> Self {
+        Self::MemberRepeated(name)
     }
 }
 

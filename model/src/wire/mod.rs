@@ -8,6 +8,7 @@ mod command;
 mod command_headers;
 mod correction;
 pub(crate) mod json;
+pub(crate) mod member;
 mod response_timeout;
 mod retry_after;
 mod revision;
