@@ -153,10 +153,10 @@ impl NotificationLane {
         !self.failed
     }
 
-    /// Records that one could not be delivered, or came too late: any step but
-    /// [`DeliveryStep::Accepted`] and [`DeliveryStep::Retry`].
-    pub fn failed(&mut self) {
-        self.failed = true;
+    /// Records how one ended: with [`DeliveryStep::Accepted`], or else. One that came too late, or was
+    /// not even sent, closes the lane too.
+    pub fn ended(&mut self, accepted: bool) {
+        self.failed |= !accepted;
     }
 }
 
@@ -354,9 +354,9 @@ mod tests {
     fn one_failed_notification_closes_the_lane_for_good() {
         let mut lane = NotificationLane::default();
         assert!(lane.may_send());
-        lane.failed();
+        lane.ended(false);
         assert!(!lane.may_send());
-        lane.failed();
+        lane.ended(false);
         assert!(!lane.may_send());
     }
 

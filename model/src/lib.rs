@@ -5,6 +5,7 @@
 //!
 //! | module | what it decides |
 //! | --- | --- |
+//! | [`awaited`] | what the sender of a command waits for, and what it is told where no target answers |
 //! | [`placement`] | which token the next poll carries, from what earlier polls brought back |
 //! | [`wire`] | what the bytes of a response mean; one strict parser a form, one error variant a fault |
 //! | [`poll`] | how one HTTP exchange ends: the whole order of checks in [`poll::classify`] |
@@ -45,6 +46,7 @@
 
 #[cfg(feature = "arbitrary")]
 mod arbitrary;
+pub mod awaited;
 pub mod backoff;
 pub mod deadline;
 pub mod delivery;

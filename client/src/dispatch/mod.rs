@@ -1,6 +1,7 @@
 //! Runs received commands: so many at once, each until its deadline, in turn between channels, and
 //! brings their answers back.
 
+mod wait;
 mod work;
 
 use std::collections::BTreeMap;
@@ -18,6 +19,7 @@ use tokio_util::sync::CancellationToken;
 use crate::control_plane::{ControlPlane, Deliver, Poller, Queued};
 use crate::target::Target;
 use crate::telemetry::Telemetry;
+use wait::Wait;
 use work::Work;
 
 /// How commands are run.
@@ -133,10 +135,7 @@ impl<T: Deliver, G: Target> Running<T, G> {
         while self.tasks.len() < room
             && let Some(queued) = self.waiting.pop()
         {
-            let Queued {
-                command, arrived, ..
-            } = queued;
-            let work = Work::new(command, arrived, self.cut_short.clone());
+            let work = Work::new(queued, self.cut_short.clone());
             let dispatcher = Arc::clone(&self.dispatcher);
             self.tasks.spawn(async move { dispatcher.work(work).await });
         }
@@ -150,7 +149,11 @@ impl<T: Deliver, G: Target> Running<T, G> {
     async fn next_event(&mut self, stop: &CancellationToken) {
         let draining = self.drain_ends.is_some();
         let drain_ends = self.drain_ends;
-        let expiry = self.waiting.iter().filter_map(work::deadline).min();
+        let expiry = self
+            .waiting
+            .iter()
+            .filter_map(|queued| Wait::of(queued).end())
+            .min();
         tokio::select! {
             biased;
             () = stop.cancelled(), if !draining => self.begin_to_drain(),
@@ -213,10 +216,8 @@ impl<T: Deliver, G: Target> Running<T, G> {
     /// Gives back the places of commands that nobody waits for any more.
     // spec: CMD-19
     fn drop_expired(&mut self) {
-        let now = Instant::now();
-        let expired = self
-            .waiting
-            .remove_unless(|queued| work::deadline(queued).is_none_or(|end| now < end));
+        let in_time = |queued: &Queued| !Wait::of(queued).is_over();
+        let expired = self.waiting.remove_unless(in_time);
         self.dispatcher.expired(expired.len());
     }
 }

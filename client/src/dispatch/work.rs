@@ -2,16 +2,19 @@
 
 use std::time::Duration;
 
+use moorline_model::awaited::{
+    Awaited, INVALID_MESSAGE, NOTIFY_CODE, SHUTTING_DOWN, UNKNOWN_CHANNEL, UNKNOWN_CHANNEL_CODE,
+};
 use moorline_model::delivery::{DeliveryFault, NotificationLane};
-use moorline_model::jsonrpc::{Message, RawId};
 use moorline_model::wire::{
     Command, CommandKind, FailureSource, ResponseBody, ResponseType, TunnelFailure,
 };
 use tokio::sync::mpsc;
-use tokio::time::{Instant, timeout_at};
+use tokio::time::timeout_at;
 use tokio_util::sync::CancellationToken;
 
-use super::Dispatcher;
+use super::wait::Wait;
+use super::{Dispatcher, at};
 use crate::control_plane::{Deliver, Delivered, Queued, Response, Undelivered};
 use crate::target::{Answer, Call, Notes, Target, Termination};
 
@@ -24,58 +27,23 @@ const LAST_WORDS: Duration = Duration::from_secs(5);
 /// A command whose turn has come.
 pub(super) struct Work {
     command: Command,
-    /// When nobody waits for its answer any more.
-    deadline: Option<Instant>,
+    wait: Wait,
     cut_short: CancellationToken,
 }
 
-/// When nobody waits any more for the answer of a command.
-// spec: CMD-18
-pub(super) fn deadline(queued: &Queued) -> Option<Instant> {
-    end_of(queued.arrived, queued.command.response_timeout)
-}
-
-/// `None`, too, for a time that no clock will reach.
-fn end_of(arrived: Instant, timeout: Option<Duration>) -> Option<Instant> {
-    arrived.checked_add(timeout?)
-}
-
 impl Work {
-    pub(super) fn new(command: Command, arrived: Instant, cut_short: CancellationToken) -> Self {
+    /// Takes a command out of the queue, and gives its place back.
+    pub(super) fn new(queued: Queued, cut_short: CancellationToken) -> Self {
         Self {
-            deadline: end_of(arrived, command.response_timeout),
-            command,
+            wait: Wait::of(&queued),
+            command: queued.command,
             cut_short,
         }
     }
 
     /// What is answered for this command in place of its target.
     fn failed(&self, failure: TunnelFailure) -> Answer {
-        match self.command.kind {
-            CommandKind::SessionTermination => {
-                Answer::failed(ResponseType::SessionTerminationResponse, None, failure)
-            }
-            CommandKind::JsonRpc | CommandKind::Unknown => {
-                let request = self.request();
-                let kind = match request {
-                    Some(_) => ResponseType::JsonRpcResponse,
-                    None => ResponseType::NotifyAck,
-                };
-                Answer::failed(kind, request.as_ref(), failure)
-            }
-        }
-    }
-
-    fn is_expired(&self) -> bool {
-        self.deadline
-            .is_some_and(|deadline| Instant::now() >= deadline)
-    }
-
-    fn request(&self) -> Option<RawId> {
-        match Message::parse(self.command.jsonrpc.as_ref()?.get()) {
-            Ok(Message::Request { id, .. }) => Some(id),
-            Ok(_) | Err(_) => None,
-        }
+        Answer::failed(&Awaited::by_command(&self.command), failure)
     }
 
     fn response(&self, body: &ResponseBody<'_>) -> Option<Response> {
@@ -92,7 +60,7 @@ impl<T: Deliver, G: Target> Dispatcher<T, G> {
     // spec: CMD-18, CMD-19
     pub(super) async fn work(&self, work: Work) {
         let whole = self.run_and_answer(&work);
-        let in_time = match work.deadline {
+        let in_time = match work.wait.end() {
             Some(deadline) => timeout_at(deadline, whole).await.unwrap_or(false),
             None => whole.await,
         };
@@ -113,7 +81,7 @@ impl<T: Deliver, G: Target> Dispatcher<T, G> {
             answer
         };
         let (answer, ()) = tokio::join!(answer, self.deliver_notes(work, received, &ended));
-        if work.is_expired() {
+        if work.wait.is_over() {
             return false;
         }
         self.count_result(&answer);
@@ -125,12 +93,11 @@ impl<T: Deliver, G: Target> Dispatcher<T, G> {
     async fn answer_of(&self, work: &Work, notes: Notes) -> Answer {
         let Some(target) = self.targets.get(&work.command.channel) else {
             return Answer {
-                code: 400,
-                ..work.failed(internal("unknown_channel"))
+                code: UNKNOWN_CHANNEL_CODE,
+                ..work.failed(UNKNOWN_CHANNEL)
             };
         };
-        let end = Instant::now() + self.options.max_ttl;
-        let deadline = Some(work.deadline.map_or(end, |deadline| deadline.min(end)));
+        let deadline = work.wait.capped(self.options.max_ttl).end();
         let headers = work.command.headers.clone();
         let asked = async {
             match (work.command.kind, &work.command.jsonrpc) {
@@ -146,17 +113,14 @@ impl<T: Deliver, G: Target> Dispatcher<T, G> {
                 (CommandKind::SessionTermination, _) => {
                     target.terminate(Termination { headers, deadline }).await
                 }
-                (CommandKind::JsonRpc | CommandKind::Unknown, _) => {
-                    work.failed(internal("invalid_command"))
-                }
+                (CommandKind::JsonRpc | CommandKind::Unknown, _) => work.failed(INVALID_MESSAGE),
             }
         };
         tokio::select! {
             biased;
-            () = work.cut_short.cancelled() => work.failed(internal("shutting_down")),
-            answer = timeout_at(end, asked) => answer.unwrap_or_else(|_elapsed| {
-                work.failed(TunnelFailure::without_answer(FailureSource::Timeout))
-            }),
+            () = work.cut_short.cancelled() => work.failed(SHUTTING_DOWN),
+            answer = asked => answer,
+            () = at(deadline) => work.failed(TunnelFailure::without_answer(FailureSource::Timeout)),
         }
     }
 
@@ -176,26 +140,21 @@ impl<T: Deliver, G: Target> Dispatcher<T, G> {
                 channel: &work.command.channel,
                 json: Some(&note),
                 headers: &[],
-                code: 200,
+                code: NOTIFY_CODE,
                 kind: ResponseType::JsonRpcNotify,
             };
             let sent = match work.response(&body) {
                 Some(response) if lane.may_send() => {
                     let cancel = &work.cut_short;
-                    self.client.respond(&response, work.deadline, cancel).await
+                    self.client
+                        .respond(&response, work.wait.end(), cancel)
+                        .await
                 }
                 _ => Err(GIVEN_UP),
             };
-            if !matches!(
-                sent,
-                Ok(Delivered {
-                    already_fulfilled: false,
-                    ..
-                })
-            ) {
-                lane.failed();
-            }
-            self.count_note(sent);
+            let accepted = sent.is_ok_and(|delivered| !delivered.already_fulfilled);
+            lane.ended(accepted);
+            self.count_note(sent, accepted);
         }
     }
 
@@ -215,7 +174,7 @@ impl<T: Deliver, G: Target> Dispatcher<T, G> {
         let never = CancellationToken::new();
         let sent = tokio::select! {
             biased;
-            sent = self.client.respond(&response, work.deadline, &never) => sent,
+            sent = self.client.respond(&response, work.wait.end(), &never) => sent,
             () = last_words(&work.cut_short) => Err(GIVEN_UP),
         };
         if sent.is_err_and(|undelivered| undelivered.fault == DeliveryFault::DeadlinePassed) {
@@ -252,13 +211,6 @@ async fn last_words(cut_short: &CancellationToken) {
     tokio::time::sleep(LAST_WORDS).await;
 }
 
-fn internal(kind: &'static str) -> TunnelFailure {
-    TunnelFailure {
-        transport_error_kind: Some(kind),
-        ..TunnelFailure::without_answer(FailureSource::ClientInternal)
-    }
-}
-
 impl<T, G> Dispatcher<T, G> {
     // spec: RPT-5
     fn count_result(&self, answer: &Answer) {
@@ -278,8 +230,7 @@ impl<T, G> Dispatcher<T, G> {
         });
     }
 
-    fn count_note(&self, sent: Result<Delivered, Undelivered>) {
-        let accepted = matches!(sent, Ok(delivered) if !delivered.already_fulfilled);
+    fn count_note(&self, sent: Result<Delivered, Undelivered>, accepted: bool) {
         self.telemetry.deliveries(accepted, |counts| {
             counts.retries = counts.retries.saturating_add(retries(sent));
             let count = if accepted {

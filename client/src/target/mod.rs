@@ -5,7 +5,7 @@ mod stdio;
 
 use std::future::Future;
 
-use moorline_model::jsonrpc::{Message, MessageFault, RawId};
+use moorline_model::awaited::{Awaited, INVALID_MESSAGE};
 use moorline_model::wire::{FailureSource, ResponseType, TunnelFailure};
 use serde_json::value::RawValue;
 use tokio::sync::mpsc;
@@ -105,16 +105,10 @@ impl Answer {
         }
     }
 
-    /// The answer that is made here where the target gave none. Who sent a notification, which has no
-    /// id, learns of it by an error with the id null.
+    /// The answer that is made here where the target gave none.
     // spec: CMD-22
-    pub(crate) fn failed(
-        kind: ResponseType,
-        request: Option<&RawId>,
-        failure: TunnelFailure,
-    ) -> Self {
-        let json = failure.to_jsonrpc_error(request.map_or("null", RawId::raw), failure.phrase());
-        Self::refused(kind, failure, json)
+    pub(crate) fn failed(awaited: &Awaited, failure: TunnelFailure) -> Self {
+        Self::refused(awaited.kind(), failure, awaited.error(&failure))
     }
 
     /// An error that is made here, with its text.
@@ -129,38 +123,9 @@ impl Answer {
     }
 }
 
-/// What a message of the service asks the target for.
-struct Asked {
-    /// The id that the answer must have; `None` where none is asked for.
-    request: Option<RawId>,
-}
-
-impl Asked {
-    fn by(message: &str) -> Result<Self, MessageFault> {
-        let request = match Message::parse(message)? {
-            Message::Request { id, .. } => Some(id),
-            Message::Notification { .. } | Message::Response { .. } | Message::Error { .. } => None,
-        };
-        Ok(Self { request })
-    }
-
-    /// The type of the response that ends it.
-    fn kind(&self) -> ResponseType {
-        match self.request {
-            Some(_) => ResponseType::JsonRpcResponse,
-            None => ResponseType::NotifyAck,
-        }
-    }
-
-    fn failed(&self, failure: TunnelFailure) -> Answer {
-        Answer::failed(self.kind(), self.request.as_ref(), failure)
-    }
-
-    /// What a message is answered that is none. The target never hears of it.
-    fn invalid() -> Answer {
-        let failure = failure(FailureSource::Protocol, Some("invalid_message"), false);
-        Answer::failed(ResponseType::JsonRpcResponse, None, failure)
-    }
+/// What a message is answered that is none. The target never hears of it.
+fn unreadable() -> Answer {
+    Answer::failed(&Awaited::by_unreadable(), INVALID_MESSAGE)
 }
 
 fn failure(source: FailureSource, kind: Option<&'static str>, received: bool) -> TunnelFailure {

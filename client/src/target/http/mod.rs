@@ -8,6 +8,7 @@ use std::fmt;
 
 use ::http::header::CONTENT_TYPE;
 use ::http::{HeaderMap, HeaderName, HeaderValue};
+use moorline_model::awaited::Awaited;
 use moorline_model::jsonrpc::RawId;
 use moorline_model::sse::{DEFAULT_EVENT_LIMIT, EventStream, EventStreamFault};
 use moorline_model::target::{
@@ -21,7 +22,7 @@ use url::Url;
 pub(crate) use self::cause::failure_of;
 pub(crate) use self::dns::SystemResolver;
 use self::request::Requests;
-use super::{Answer, Asked, Call, Notes, Target, Termination, failure, within};
+use super::{Answer, Call, Notes, Target, Termination, failure, unreadable, within};
 use crate::control_plane::{HttpTransport, SetupError};
 use crate::dump::Dump;
 use crate::endpoint::Endpoint;
@@ -120,13 +121,13 @@ impl HttpTarget {
     async fn post(
         &self,
         call: Call,
-        asked: &Asked,
+        awaited: &Awaited,
         notes: &Notes,
     ) -> Result<Answer, TunnelFailure> {
         let message = Box::<str>::from(call.message).into_string();
         let request = self.requests.post(&call.headers, message)?;
         let (response, head) = self.send(request, call.deadline).await?;
-        let Some(id) = &asked.request else {
+        let Some(id) = awaited.request() else {
             return match judge(None, head.status, b"") {
                 Judged::Failure(failure) => Err(failure),
                 Judged::Accepted { code } | Judged::PassThrough { code, .. } => {
@@ -237,17 +238,16 @@ impl HttpTarget {
 
 impl Target for HttpTarget {
     async fn call(&self, call: Call, notes: Notes) -> Answer {
-        let Ok(asked) = Asked::by(call.message.get()) else {
-            return Asked::invalid();
+        let Ok(awaited) = Awaited::by_message(call.message.get()) else {
+            return unreadable();
         };
-        let answer = self.post(call, &asked, &notes).await;
-        answer.unwrap_or_else(|failure| asked.failed(failure))
+        let answer = self.post(call, &awaited, &notes).await;
+        answer.unwrap_or_else(|failure| Answer::failed(&awaited, failure))
     }
 
     async fn terminate(&self, call: Termination) -> Answer {
-        self.delete(&call).await.unwrap_or_else(|failure| {
-            Answer::failed(ResponseType::SessionTerminationResponse, None, failure)
-        })
+        let answer = self.delete(&call).await;
+        answer.unwrap_or_else(|failure| Answer::failed(&Awaited::by_termination(), failure))
     }
 }
 

@@ -12,6 +12,7 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
+use moorline_model::awaited::{Awaited, NO_SESSIONS_CODE, PIPE_ACCEPTED_CODE, PIPE_ANSWER_CODE};
 use moorline_model::backoff::Backoff;
 use moorline_model::pipe::PipeFault;
 use moorline_model::wire::{FailureSource, ResponseType, TunnelFailure};
@@ -20,7 +21,7 @@ use tokio::time::timeout;
 pub use self::command::{CommandFault, CommandLine};
 use self::shared::{Sent, Shared};
 pub use self::stderr::Stderr;
-use super::{Answer, Asked, Call, Notes, Target, Termination, failure, json_headers, within};
+use super::{Answer, Call, Notes, Target, Termination, failure, json_headers, unreadable, within};
 use crate::telemetry::Telemetry;
 
 /// The longest line that a server may write, in bytes (32 MiB).
@@ -100,18 +101,23 @@ impl StdioTarget {
         self.shared.stderr.get()
     }
 
-    async fn run(&self, text: &str, asked: &Asked, notes: Notes) -> Result<Answer, TunnelFailure> {
+    async fn run(
+        &self,
+        text: &str,
+        awaited: &Awaited,
+        notes: Notes,
+    ) -> Result<Answer, TunnelFailure> {
         let slot = self.shared.slot().await?;
         match self.shared.send(slot, text, notes) {
             Ok(Sent::Waits(ticket)) => {
                 let text = ticket.outcome().await?;
-                Ok(match asked.request {
+                Ok(match awaited.request() {
                     Some(_) => answered(text),
                     None => taken(),
                 })
             }
             Ok(Sent::Done) => Ok(taken()),
-            Ok(Sent::Refused(failure, text)) => Ok(Answer::refused(asked.kind(), failure, text)),
+            Ok(Sent::Refused(failure, text)) => Ok(Answer::refused(awaited.kind(), failure, text)),
             Ok(Sent::ChildGone) => Err(shared::Ending::ByItself.failure()),
             Err(fault) => Err(unsendable(fault)),
         }
@@ -121,21 +127,21 @@ impl StdioTarget {
 impl Target for StdioTarget {
     async fn call(&self, call: Call, notes: Notes) -> Answer {
         let text = call.message.get();
-        let Ok(asked) = Asked::by(text) else {
-            return Asked::invalid();
+        let Ok(awaited) = Awaited::by_message(text) else {
+            return unreadable();
         };
-        let answer = within(call.deadline, self.run(text, &asked, notes)).await;
+        let answer = within(call.deadline, self.run(text, &awaited, notes)).await;
         let timeout = failure(FailureSource::Timeout, None, false);
         answer
             .unwrap_or(Err(timeout))
-            .unwrap_or_else(|failure| asked.failed(failure))
+            .unwrap_or_else(|failure| Answer::failed(&awaited, failure))
     }
 
     /// A pipe has no sessions to end.
     // spec: CMD-26
     async fn terminate(&self, _: Termination) -> Answer {
         Answer {
-            code: 405,
+            code: NO_SESSIONS_CODE,
             headers: Vec::new(),
             json: None,
             kind: ResponseType::SessionTerminationResponse,
@@ -165,7 +171,7 @@ impl fmt::Debug for StdioTargetSettings {
 // spec: CMD-21
 fn answered(text: String) -> Answer {
     Answer {
-        code: 200,
+        code: PIPE_ANSWER_CODE,
         headers: json_headers(),
         json: Some(text),
         kind: ResponseType::JsonRpcResponse,
@@ -175,7 +181,7 @@ fn answered(text: String) -> Answer {
 
 /// What streamable HTTP answers to a message that asks for nothing.
 fn taken() -> Answer {
-    Answer::acknowledged(202, Vec::new())
+    Answer::acknowledged(PIPE_ACCEPTED_CODE, Vec::new())
 }
 
 fn unsendable(fault: PipeFault) -> TunnelFailure {
