@@ -11,9 +11,6 @@
 
 mod support;
 
-use std::io;
-use std::sync::{Arc, Mutex};
-
 use http::{HeaderName, HeaderValue};
 use moorline::ControlPlane;
 use moorline::cli::own_targets;
@@ -21,6 +18,7 @@ use moorline::model::wire::{Channel, CommandToken, Envelope, ResponseBody, Respo
 use moorline::target::{Call, HttpTarget, HttpTargetSettings, Target};
 use moorline_fixtures::answer::Answer;
 use moorline_fixtures::scripted::ScriptedService;
+use support::capture::Captured;
 use support::{KEY, LIMIT, TUNNEL, settings};
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
@@ -36,26 +34,6 @@ const SAID: &str = "service-text-41f0";
 const ASKED: &str = "asked-text-5e5e";
 const TOLD: &str = "told-text-c8c8";
 const PASSWORD: &str = "target-password-2b2b";
-
-#[derive(Clone, Default)]
-struct Captured(Arc<Mutex<Vec<u8>>>);
-
-impl Captured {
-    fn take(&self) -> String {
-        String::from_utf8(std::mem::take(&mut *self.0.lock().unwrap())).unwrap()
-    }
-}
-
-impl io::Write for Captured {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.0.lock().unwrap().extend_from_slice(bytes);
-        Ok(bytes.len())
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        Ok(())
-    }
-}
 
 fn capture() -> Captured {
     let captured = Captured::default();

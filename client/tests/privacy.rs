@@ -16,14 +16,13 @@
 mod support;
 
 use std::fmt::Write as _;
-use std::io;
-use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use moorline::cli::own_targets;
 use moorline::{ControlPlane, PollReport, ProxyChoice};
 use moorline_fixtures::answer::{Answer, CutBy, TransportFault};
 use moorline_fixtures::scripted::ScriptedService;
+use support::capture::Captured;
 use support::tls::TlsServer;
 use support::trace::connect;
 use support::{Flight, KEY, TUNNEL, settings};
@@ -36,31 +35,6 @@ const SERVER_TEXT: &str = "server-text-55d1";
 const TOKEN: &str = "route-token-a90b";
 const COMMAND_TOKEN: &str = "command-token-3c4d";
 const PROXY_PASSWORD: &str = "proxy-password-8e21";
-
-#[derive(Clone, Default)]
-struct Captured(Arc<Mutex<Vec<u8>>>);
-
-impl Captured {
-    fn lines(&self) -> Vec<String> {
-        let bytes = self.0.lock().unwrap().clone();
-        String::from_utf8(bytes)
-            .unwrap()
-            .lines()
-            .map(str::to_owned)
-            .collect()
-    }
-}
-
-impl io::Write for Captured {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.0.lock().unwrap().extend_from_slice(bytes);
-        Ok(bytes.len())
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        Ok(())
-    }
-}
 
 /// Captures everything, and beside it what the program's own filter lets through.
 fn capture() -> (Captured, Captured) {

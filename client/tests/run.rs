@@ -60,6 +60,18 @@ impl Harbour {
         moorline(&[&args, more].concat())
     }
 
+    /// A program that has received a call which its server, whose process id this gives, never answers.
+    async fn with_a_silent_call(&self) -> (Running, String) {
+        let mut program = Running::start(self.command(&[]));
+        self.initialize("init");
+        self.answer("init").await;
+        self.call("pid", "pid", json!({}));
+        let server = self.content("pid").await;
+        self.call("silent", "silent", json!({}));
+        program.line("request_id=\"silent\"").await;
+        (program, server)
+    }
+
     fn ask(&self, id: &str, method: &str, params: Value) {
         self.ask_on("main", id, method, params);
     }
@@ -290,13 +302,7 @@ async fn what_takes_too_long_is_answered_with_a_failure() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_second_signal_ends_it_at_once_and_kills_the_server() {
     let harbour = Harbour::open();
-    let mut program = Running::start(harbour.command(&[]));
-    harbour.initialize("init");
-    harbour.answer("init").await;
-    harbour.call("pid", "pid", json!({}));
-    let server = harbour.content("pid").await;
-    harbour.call("silent", "silent", json!({}));
-    program.line("request_id=\"silent\"").await;
+    let (mut program, server) = harbour.with_a_silent_call().await;
     program.signal("TERM");
     program.line("stopping").await;
     program.signal("INT");
@@ -309,13 +315,7 @@ async fn a_second_signal_ends_it_at_once_and_kills_the_server() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_server_that_is_killed_fails_its_calls_and_starts_again() {
     let harbour = Harbour::open();
-    let mut program = Running::start(harbour.command(&[]));
-    harbour.initialize("init");
-    harbour.answer("init").await;
-    harbour.call("pid", "pid", json!({}));
-    let server = harbour.content("pid").await;
-    harbour.call("silent", "silent", json!({}));
-    program.line("request_id=\"silent\"").await;
+    let (mut program, server) = harbour.with_a_silent_call().await;
     // The call is with the server once a later one was answered.
     harbour.call("after", "echo", json!({ "text": "x" }));
     harbour.content("after").await;

@@ -12,6 +12,7 @@
     reason = "a test fails by panicking"
 )]
 
+pub mod capture;
 pub mod player;
 pub mod target;
 pub mod tls;

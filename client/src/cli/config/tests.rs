@@ -135,7 +135,7 @@ fn a_flag_beats_a_variable_beats_the_file_beats_the_default() {
         ),
         row(&LOG_LEVEL, "'error'", ["error", "debug", "off"]),
         row(&LOG_FORMAT, "'json'", ["json", "text", "json"]),
-        row(&LOG_FILE, "'/tmp/a'", ["/tmp/a", "/tmp/b", "stdout"]),
+        row(&LOG_FILE, "'a.log'", ["a.log", "b.log", "stdout"]),
     ];
     let mut tried = 0;
     for Row {
