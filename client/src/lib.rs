@@ -24,13 +24,18 @@
 //! | --- | --- |
 //! | [`ControlPlane::poll`] | the request is abandoned and the placement keeps what it was; commands that the service had already sent are lost with it |
 //! | [`Poller::next_command`] | nothing is lost: the next call returns the next command |
+//! | [`Poller::next_queued`] | the same |
 //! | [`Poller::stop`] | the stop goes on by itself |
+//! | [`ControlPlane::respond`] | the attempt is abandoned; the service may have the message or not |
+//! | [`dispatch::Dispatcher::run`] | running calls are given up, and nothing more is answered: cancel its `stop` instead |
 //! | [`Poller`] itself | the polls are cancelled; commands that were received and not taken are lost with it |
 //!
 //! # Logs
 //!
 //! This crate emits `tracing` events under targets that start with `moorline`, and puts no token,
-//! key, tunnel id, URL, host or server text into them. The HTTP libraries below it do log hosts at
+//! key, tunnel id, URL, host or server text into them, but for the type, request id and response
+//! timeout of a received command. Dumps ([`Settings::unsafe_http_dumps`]), which are off, hold what
+//! tools are asked and answer besides. The HTTP libraries below it do log hosts at
 //! the levels debug and trace. A program that enables those levels must leave out the targets
 //! `h2`, `hyper`, `hyper_util`, `reqwest` and `rustls`, for `tracing` and for `log`; the `moorline`
 //! program enables its own targets alone.
