@@ -203,9 +203,8 @@ fn every_mutant_applies_and_names_goals_that_exist() {
 mod pretenders {
     //! Programs that are no solvers, or bad ones.
 
-    use std::fs;
-    use std::os::unix::fs::PermissionsExt;
     use std::path::{Path, PathBuf};
+    use std::process::Command;
 
     use super::*;
 
@@ -214,8 +213,14 @@ mod pretenders {
         let program = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
         let script =
             format!("#!/bin/sh\ncase $1 in --version) echo '{version}';; *) {answer};; esac\n");
-        fs::write(&program, script).unwrap();
-        fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).unwrap();
+        // Written by another process: whatever a test beside this one starts meanwhile would hold the file open for
+        // writing for a moment, and a file that is open for writing cannot be run.
+        let wrote = Command::new("/bin/sh")
+            .args(["-c", r#"printf '%s' "$2" > "$1" && chmod 755 "$1""#, "sh"])
+            .arg(&program)
+            .arg(script)
+            .status();
+        assert!(wrote.unwrap().success());
         program
     }
 
