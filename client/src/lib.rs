@@ -47,6 +47,7 @@
 
 #[cfg(feature = "cli")]
 pub mod cli;
+mod clock;
 mod control_plane;
 pub mod dispatch;
 mod dump;

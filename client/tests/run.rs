@@ -386,7 +386,7 @@ async fn the_monitor_follows_the_client() {
     assert_eq!(program.end().await, 0, "{}", program.stderr);
 }
 
-/// spec-test: SET-4
+/// spec-test: SET-4, CMD-29
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn logs_go_where_and_how_they_are_told() {
     let harbour = Harbour::open();
@@ -405,6 +405,24 @@ async fn logs_go_where_and_how_they_are_told() {
     let mut program = Running::start(command);
     harbour.initialize("init");
     harbour.answer("init").await;
+    let long_id = "i".repeat(129);
+    let untold = json!({
+        "request_id": long_id,
+        "command_type": "of_a_later_version",
+        "channel": "untold-channel",
+        "created_at": "untold-time",
+        "response_timeout": "untold",
+        "headers": {"X-Request-Id": ["untold-header"]},
+        "jsonrpc": {"method": "untold-method"},
+    });
+    let told = json!({
+        "request_id": "told",
+        "command_type": "session_termination",
+        "response_timeout": "90s",
+    });
+    harbour.service.enqueue(PROGRAM_TUNNEL, untold).unwrap();
+    harbour.service.enqueue(PROGRAM_TUNNEL, told).unwrap();
+    harbour.answer("told").await;
     program.signal("TERM");
     assert_eq!(program.end().await, 0, "{}", program.stderr);
     assert_eq!(program.stderr, "");
@@ -417,19 +435,44 @@ async fn logs_go_where_and_how_they_are_told() {
         let texts = lines.iter().map(|line| line["message"].as_str().unwrap());
         texts.filter(|said| said.starts_with(text)).count()
     };
-    for text in [
-        "serving main (stdio)",
-        "status page",
-        "command received",
-        "stopping",
-        "stopped",
-    ] {
+    for text in ["serving main (stdio)", "status page", "stopping", "stopped"] {
         assert_eq!(said(text), 1, "{text}: {log}");
     }
+    assert_eq!(
+        receipts(&lines),
+        [
+            json!({"command_type": "jsonrpc", "request_id": "init"}),
+            json!({"command_type": "of_a_later_version"}),
+            json!({"command_type": "session_termination", "request_id": "told", "response_timeout": "90s"}),
+        ]
+    );
+    assert!(!log.contains("untold") && !log.contains(&long_id), "{log}");
     assert!(said("poll ended") > 0, "{log}");
     for secret in [PROGRAM_KEY, PROGRAM_TUNNEL, PLACE] {
         assert!(!log.contains(secret), "{secret}");
     }
+}
+
+/// What was logged of each command's receipt, beside the time and what stands on every line.
+fn receipts(lines: &[Value]) -> Vec<Value> {
+    let received = lines
+        .iter()
+        .filter(|line| line["message"] == "command received");
+    let receipts = received.map(|line| {
+        let mut receipt = line.as_object().unwrap().clone();
+        for everywhere in ["timestamp", "level", "message", "target"] {
+            assert!(receipt.remove(everywhere).is_some(), "{line}");
+        }
+        let at = receipt
+            .remove("received_unix_ms")
+            .unwrap()
+            .as_u64()
+            .unwrap();
+        let now = std::time::UNIX_EPOCH.elapsed().unwrap().as_millis();
+        assert!(u128::from(at) <= now && at > 1_700_000_000_000, "{line}");
+        Value::Object(receipt)
+    });
+    receipts.collect()
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

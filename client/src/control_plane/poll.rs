@@ -1,6 +1,5 @@
 use std::num::NonZeroU16;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::time::{SystemTime, UNIX_EPOCH};
 
 use moorline_model::placement::Verdict;
 use moorline_model::poll::{Body, Classified, Exchange, Interruption, PollFault, classify};
@@ -17,6 +16,7 @@ use super::headers::Lines;
 use super::log;
 use super::state::Begun;
 use super::transport::{Received, ReceivedBody, Transport};
+use crate::clock::time_of_day;
 
 /// How one poll ended.
 #[derive(Debug)]
@@ -179,9 +179,7 @@ impl PollReport {
 
 /// Hands what the transport brought to the model.
 fn classify_received(received: Received, cancelled: bool) -> (Classified, Option<TransportCause>) {
-    let now = SystemTime::now()
-        .duration_since(UNIX_EPOCH)
-        .map_or(0, |since| since.as_secs());
+    let now = time_of_day().as_secs();
     let classify = |exchange: Exchange<'_, Lines<'_>>| classify(exchange, cancelled, now);
     match received {
         Received::NotSent(cause) => (classify(Exchange::NotSent), Some(cause)),

@@ -1,5 +1,5 @@
 use std::num::NonZeroU16;
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::Duration;
 
 use bytes::Bytes;
 use http::{HeaderMap, HeaderName, HeaderValue, Method};
@@ -14,6 +14,7 @@ use tokio_util::sync::CancellationToken;
 use super::ControlPlane;
 use super::headers::Lines;
 use super::transport::{Deliver, Received, RequestHead, Sent};
+use crate::clock::{at, time_of_day};
 
 /// The header that echoes the command's own `X-Request-Id`.
 // spec: CMD-11
@@ -109,7 +110,7 @@ impl<T: Deliver> ControlPlane<T> {
             let (outcome, hint) = tokio::select! {
                 biased;
                 () = cancel.cancelled() => (PostOutcome::Cancelled, None),
-                () = passed(deadline) => (PostOutcome::DeadlinePassed, None),
+                () = at(deadline) => (PostOutcome::DeadlinePassed, None),
                 attempt = self.post(response, end) => {
                     attempts = attempts.saturating_add(1);
                     attempt
@@ -169,10 +170,7 @@ fn outcome(sent: &Sent) -> (PostOutcome, Option<Duration>) {
 }
 
 fn hint(headers: &HeaderMap) -> Option<Duration> {
-    let now = SystemTime::now()
-        .duration_since(UNIX_EPOCH)
-        .map_or(0, |since| since.as_secs());
-    Delivery::hint(&Lines(headers), now)
+    Delivery::hint(&Lines(headers), time_of_day().as_secs())
 }
 
 fn delivered(already_fulfilled: bool, attempts: u16) -> Delivered {
@@ -184,12 +182,4 @@ fn delivered(already_fulfilled: bool, attempts: u16) -> Delivered {
 
 fn first(end: Instant, deadline: Option<Instant>) -> Instant {
     deadline.map_or(end, |deadline| end.min(deadline))
-}
-
-/// Ends at the deadline, and never without one.
-async fn passed(deadline: Option<Instant>) {
-    match deadline {
-        Some(deadline) => sleep_until(deadline).await,
-        None => std::future::pending().await,
-    }
 }

@@ -13,9 +13,10 @@ use moorline_model::deadline::DEFAULT_CONNECTION_MAX_TTL;
 use moorline_model::fair::FairQueue;
 use moorline_model::wire::{Channel, CommandKind};
 use tokio::task::JoinSet;
-use tokio::time::{Instant, sleep_until};
+use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
+use crate::clock::{at, unix_ms};
 use crate::control_plane::{ControlPlane, Deliver, Poller, Queued};
 use crate::target::Target;
 use crate::telemetry::Telemetry;
@@ -194,6 +195,13 @@ impl<T: Deliver, G: Target> Running<T, G> {
     // spec: CMD-2, CMD-29
     fn receive(&mut self, queued: Queued) {
         let receipt = queued.command.receipt();
+        tracing::info!(
+            command_type = receipt.command_type,
+            received_unix_ms = unix_ms(queued.arrived),
+            request_id = receipt.request_id,
+            response_timeout = receipt.response_timeout,
+            "command received"
+        );
         if queued.command.kind == CommandKind::Unknown {
             tracing::warn!(
                 command_type = receipt.command_type,
@@ -204,12 +212,6 @@ impl<T: Deliver, G: Target> Running<T, G> {
             });
             return;
         }
-        tracing::info!(
-            command_type = receipt.command_type,
-            request_id = receipt.request_id,
-            response_timeout = receipt.response_timeout,
-            "command received"
-        );
         self.waiting.push(queued.command.channel.clone(), queued);
     }
 
@@ -228,13 +230,5 @@ impl<T, G> Dispatcher<T, G> {
         self.telemetry.commands(|counts| {
             counts.expired = counts.expired.saturating_add(commands);
         });
-    }
-}
-
-/// Ends at a time, and never without one.
-async fn at(time: Option<Instant>) {
-    match time {
-        Some(time) => sleep_until(time).await,
-        None => std::future::pending().await,
     }
 }

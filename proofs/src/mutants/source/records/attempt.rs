@@ -150,8 +150,8 @@ pub(super) const MUTANTS: [SourceMutant; 20] = [
         "client-reads-dates-without-a-clock",
         Suite::Wire,
         POLL,
-        ".map_or(0, |since| since.as_secs());",
-        ".map_or(0, |_| 0);",
+        "let now = time_of_day().as_secs();",
+        "let now = time_of_day().as_secs() * 0;",
         &["a_date_asks_for_patience_only_while_it_is_ahead"],
     ),
     mutant(
