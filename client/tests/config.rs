@@ -216,3 +216,25 @@ async fn help_fits_80_columns_and_explains_every_flag_and_variable() {
         assert!(help.contains(name), "{name} is not explained");
     }
 }
+
+/// spec-test: SET-8
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_misspelt_variable_is_warned_of_and_no_error() {
+    const WARNING: &str = "moorline: warning: CONTROL_PLANE_TUNEL_ID is no setting: did you mean CONTROL_PLANE_TUNNEL_ID?\n";
+    let path = good("misspelt.toml");
+    let variables = [("HEADER", SECRET), ("CONTROL_PLANE_TUNEL_ID", SECRET)];
+    let ended = config(&["check", "--config", &path], &variables).await;
+    assert_eq!((ended.status, ended.stderr.as_str()), (0, WARNING));
+
+    let mut command = moorline(&["run", "--api-key", "env:API_KEY", "--mcp-command", "x"]);
+    command.env("CONTROL_PLANE_BASE_URL", "https://tunnels.example.com");
+    command.env("CONTROL_PLANE_TUNEL_ID", SECRET);
+    let ended = run(command).await;
+    assert_eq!(ended.status, 2);
+    let rest = ended.stderr.strip_prefix(WARNING).expect("the warning");
+    assert!(
+        rest.starts_with("moorline: the tunnel id is missing"),
+        "{rest}"
+    );
+    assert_eq!(rest.lines().count(), 1, "{rest}");
+}

@@ -466,3 +466,25 @@ async fn what_is_wrong_on_this_machine_is_told() {
     let (status, found) = checks(&with(&good, "HEALTH_LISTEN_ADDR", "off"), &[]).await;
     assert_eq!((status, &found[6]["result"]), (0, &json!("skip")));
 }
+
+/// spec-test: SET-8
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_misspelt_variable_is_named() {
+    let service = service();
+    let mut variables = good(&service.endpoint());
+    variables.push(("MCP_COMAND", "hidden-words".to_owned()));
+    let (status, found) = checks(&variables, &[]).await;
+    assert_eq!(status, 0, "{found:?}");
+    assert_eq!(found[0]["check"], "configuration");
+    assert_eq!(
+        found[0]["details"],
+        json!(["MCP_COMAND is no setting: did you mean MCP_COMMAND?"])
+    );
+    assert_ne!(found[0]["next"], Value::Null);
+    variables.retain(|(name, _)| *name != "MCP_COMMAND");
+    let (status, found) = checks(&variables, &[]).await;
+    assert_eq!((status, &found[0]["result"]), (2, &json!("fail")));
+    let details = found[0]["details"].as_array().unwrap();
+    let named = |line: &Value| line.as_str().unwrap().contains("did you mean MCP_COMMAND?");
+    assert!(details.iter().any(named), "{details:?}");
+}

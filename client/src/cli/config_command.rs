@@ -18,23 +18,38 @@ pub(super) fn run(args: &ConfigArgs) -> Result<(), Failure> {
 }
 
 fn check(args: &ClientArgs) -> Result<(), Failure> {
-    let Loaded { faults, .. } = load(args);
+    let Loaded {
+        faults, warnings, ..
+    } = load(args);
+    warn(&warnings);
     end(&faults)?;
     write("the settings are usable\n")
 }
 
 fn print(args: &ClientArgs, as_json: bool) -> Result<(), Failure> {
-    let Loaded { faults, shown, .. } = load(args);
+    let Loaded {
+        faults,
+        warnings,
+        shown,
+        ..
+    } = load(args);
     if as_json {
         write(&format!("{:#}\n", to_json(&shown)))?;
     } else {
         write(&to_toml(&shown))?;
     }
+    warn(&warnings);
     end(&faults)
 }
 
 fn load(args: &ClientArgs) -> Loaded {
     config::load(&args.call(), &Environment::of_process())
+}
+
+fn warn(warnings: &[String]) {
+    for warning in warnings {
+        usage::warn(warning);
+    }
 }
 
 fn end(faults: &[Fault]) -> Result<(), Failure> {

@@ -23,8 +23,12 @@ const WRITE_PATIENCE: Duration = Duration::from_secs(5);
 /// Runs commands until a signal, then drains.
 pub(super) fn run(args: &RunArgs) -> Result<(), Failure> {
     let loaded = config::load(&args.client.call(), &Environment::of_process());
+    let warnings = loaded.warnings.clone();
     let (settings, log) = loaded.finish()?;
     logging::start(&log)?;
+    for warning in &warnings {
+        Announcer::new(&log).warn(warning);
+    }
     let events = args.events.as_deref().map(new_file).transpose()?;
     block_on(serve(settings, &log, events))?
 }

@@ -92,6 +92,10 @@ impl Environment {
         std::env::vars_os().filter_map(text).collect()
     }
 
+    pub(super) fn names(&self) -> impl Iterator<Item = &str> {
+        self.0.keys().map(String::as_str)
+    }
+
     pub(super) fn variable(&self, name: &str) -> Option<&str> {
         let value = self.0.get(name).map(String::as_str);
         value.filter(|value| !name.is_empty() && !value.is_empty())

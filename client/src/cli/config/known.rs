@@ -95,8 +95,8 @@ pub(super) const TUNNEL_ID: Setting = setting(
     "--tunnel-id",
     Kind::Text,
 );
-/// The variable CONTROL_PLANE_API_KEY holds the key itself, so it is what the setting points to by
-/// default.
+/// It holds the key itself, so it is what the setting points to by default.
+pub(super) const API_KEY_VARIABLE: &str = "CONTROL_PLANE_API_KEY";
 pub(super) const API_KEY: Setting = setting(CONTROL_PLANE, "api_key", "", "--api-key", Kind::Text);
 pub(super) const POLL_TIMEOUT: Setting = setting(
     CONTROL_PLANE,

@@ -7,6 +7,7 @@ mod file;
 mod given;
 mod headers;
 mod known;
+mod misspelt;
 mod nearest;
 mod reader;
 mod reference;
@@ -29,6 +30,7 @@ use moorline_model::wire::Channel;
 use super::Failure;
 use super::args::PollArgs;
 use super::logging::{Destination, Form, LogSettings};
+use super::usage;
 use crate::dispatch::DispatchOptions;
 use crate::monitor::{ListenAddress, ListenFault};
 use crate::run::{ClientSettings, TargetSettings};
@@ -48,6 +50,8 @@ pub(super) use reader::{Shown, ShownValue};
 pub(super) struct Loaded {
     /// In the order in which they were found.
     pub(super) faults: Vec<Fault>,
+    /// What is no fault and perhaps not meant, in one line each.
+    pub(super) warnings: Vec<String>,
     /// Whether nothing of the file could be read: that is then the one fault.
     pub(super) is_unreadable: bool,
     /// What is in force, secrets masked.
@@ -78,6 +82,9 @@ pub(super) fn poll_settings(args: &PollArgs) -> Result<Settings, Failure> {
     let environment = Environment::of_process();
     let mut reader = reader(&call, &environment, &[CONTROL_PLANE]);
     let settings = control_plane::read(&mut reader, call.allow_insecure_endpoint).settings;
+    for warning in misspelt::warnings(&environment, &reader.secret_variables) {
+        usage::warn(&warning);
+    }
     match (reader.faults.into_iter().next(), settings) {
         (None, Some(settings)) => Ok(settings),
         (Some(fault), _) => Err(Failure::Usage(fault.text)),
@@ -102,6 +109,7 @@ pub(super) fn load(call: &Call, environment: &Environment) -> Loaded {
         reader.faults.truncate(1);
     }
     Loaded {
+        warnings: misspelt::warnings(environment, &reader.secret_variables),
         faults: reader.faults,
         is_unreadable,
         shown: reader.shown,
@@ -119,9 +127,12 @@ pub(super) fn load(call: &Call, environment: &Environment) -> Loaded {
 impl Loaded {
     /// The settings of a client and of its log, or every fault.
     pub(super) fn finish(self) -> Result<(ClientSettings, LogSettings), Failure> {
-        let lines = |faults: Vec<Fault>| faults.into_iter().map(|fault| fault.text).collect();
+        let lines = |faults: Vec<Fault>| faults.into_iter().map(|fault| fault.text);
         let Some(control_plane) = self.control_plane.filter(|_| self.faults.is_empty()) else {
-            return Err(Failure::Configuration(lines(self.faults)));
+            let warnings = self.warnings.into_iter();
+            let warnings = warnings.map(|warning| format!("warning: {warning}"));
+            let all = warnings.chain(lines(self.faults));
+            return Err(Failure::Configuration(all.collect()));
         };
         let mut client = ClientSettings::new(control_plane, self.targets);
         client.poller = PollerOptions {

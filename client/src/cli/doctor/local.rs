@@ -25,16 +25,21 @@ const SHORT_POLL: Duration = Duration::from_secs(2);
 pub(super) fn configuration(loaded: &Loaded) -> Check {
     const NAME: &str = "configuration";
     let faults = faults(loaded, Area::Settings);
-    if faults.is_empty() {
+    let check = if faults.is_empty() {
         let targets = loaded.targets.len();
         let evidence = format!(
             "{} settings in force, MCP servers: {targets}",
             loaded.shown.len()
         );
-        Check::pass(NAME, evidence)
+        let check = Check::pass(NAME, evidence);
+        if loaded.warnings.is_empty() {
+            return check;
+        }
+        check.then("rename or unset the variable that is no setting")
     } else {
         failed(NAME, faults).then("correct them; `moorline config print` shows what is in force")
-    }
+    };
+    check.with_details(loaded.warnings.clone())
 }
 
 /// Whether secrets are where the settings say.

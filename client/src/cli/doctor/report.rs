@@ -56,8 +56,9 @@ impl Check {
         self
     }
 
+    /// Further lines.
     pub(super) fn with_details(mut self, details: Vec<String>) -> Self {
-        self.details = details;
+        self.details.extend(details);
         self
     }
 
