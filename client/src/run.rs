@@ -140,17 +140,23 @@ impl TargetSettings {
         matches!(self, Self::Stdio(_))
     }
 
-    /// Makes the target. Nothing is sent or started yet.
+    /// Makes the target of a channel. Nothing is sent or started yet.
     ///
     /// # Errors
     ///
     /// Settings that the HTTP library does not take.
-    pub fn build(self, telemetry: &Arc<Telemetry>) -> Result<AnyTarget, SetupError> {
+    pub fn build(
+        self,
+        channel: &Channel,
+        telemetry: &Arc<Telemetry>,
+    ) -> Result<AnyTarget, SetupError> {
         Ok(match self {
             Self::Http(settings) => AnyTarget::Http(HttpTarget::new(*settings)?),
-            Self::Stdio(settings) => {
-                AnyTarget::Stdio(StdioTarget::new(settings, Arc::clone(telemetry)))
-            }
+            Self::Stdio(settings) => AnyTarget::Stdio(StdioTarget::new(
+                settings,
+                channel.clone(),
+                Arc::clone(telemetry),
+            )),
         })
     }
 }
@@ -185,6 +191,7 @@ impl Client {
         let mut control_plane = settings.control_plane;
         control_plane.server_info = Some(info.map_err(StartError::Channels)?);
         let telemetry = Arc::new(Telemetry::new());
+        telemetry.serves(settings.targets.keys());
         let targets = Targets::build(settings.targets, &telemetry)?;
         let control_plane =
             ControlPlane::connect(control_plane).map_err(StartError::ControlPlane)?;
@@ -275,7 +282,8 @@ impl Targets {
         settings: BTreeMap<Channel, TargetSettings>,
         telemetry: &Arc<Telemetry>,
     ) -> Result<Self, StartError> {
-        let build = |(channel, settings): (Channel, TargetSettings)| match settings.build(telemetry)
+        let build = |(channel, settings): (Channel, TargetSettings)| match settings
+            .build(&channel, telemetry)
         {
             Ok(target) => Ok((channel, Arc::new(target))),
             Err(error) => Err(StartError::Target(channel, error)),

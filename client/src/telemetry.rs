@@ -1,10 +1,11 @@
 //! What the client has done so far, in numbers and times: for probes, metrics and the status page.
 //! Holds no token, key, id, URL, host or text of a server.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use moorline_model::wire::Channel;
 use serde::Serialize;
 use tokio::time::Instant;
 
@@ -21,7 +22,7 @@ pub struct Telemetry {
 }
 
 /// What [`Telemetry`] knows at one moment. Times are since the client was made.
-#[derive(Clone, Debug, Default, Serialize)]
+#[derive(Clone, Debug, Default)]
 #[non_exhaustive]
 pub struct Facts {
     /// The last attempts to poll, oldest first, at most [`RECENT_POLLS`].
@@ -32,8 +33,8 @@ pub struct Facts {
     pub commands: CommandCounts,
     /// Responses and notifications to the control plane.
     pub deliveries: DeliveryCounts,
-    /// The target.
-    pub target: TargetFacts,
+    /// The target of each channel.
+    pub targets: BTreeMap<Channel, TargetFacts>,
     /// Since when the client takes no more commands, and finishes those that it has.
     pub draining_since: Option<Duration>,
 }
@@ -100,7 +101,7 @@ pub struct DeliveryCounts {
     pub last_at: Option<Duration>,
 }
 
-/// The target as the last calls found it.
+/// A target as the last calls found it.
 #[derive(Clone, Copy, Debug, Default, Serialize)]
 #[non_exhaustive]
 pub struct TargetFacts {
@@ -185,20 +186,30 @@ impl Telemetry {
         }
     }
 
-    /// Records that the target answered.
-    pub fn target_up(&self) {
+    /// Records that there are targets for these channels.
+    pub fn serves<'a>(&self, channels: impl IntoIterator<Item = &'a Channel>) {
+        let mut facts = self.lock();
+        for channel in channels {
+            facts.targets.entry(channel.clone()).or_default();
+        }
+    }
+
+    /// Records that the target of this channel answered.
+    pub fn target_up(&self, channel: &Channel) {
         let now = self.uptime();
-        let target = &mut self.lock().target;
+        let mut facts = self.lock();
+        let target = facts.target_mut(channel);
         if target.state != TargetState::Up {
             (target.state, target.since) = (TargetState::Up, now);
         }
         (target.fault, target.failures) = (None, 0);
     }
 
-    /// Records that the target could not answer, and why.
-    pub fn target_down(&self, fault: &'static str) {
+    /// Records that the target of this channel could not answer, and why.
+    pub fn target_down(&self, channel: &Channel, fault: &'static str) {
         let now = self.uptime();
-        let target = &mut self.lock().target;
+        let mut facts = self.lock();
+        let target = facts.target_mut(channel);
         if target.state != TargetState::Down {
             (target.state, target.since) = (TargetState::Down, now);
         }
@@ -206,9 +217,10 @@ impl Telemetry {
         target.failures = target.failures.saturating_add(1);
     }
 
-    /// Records that a child process was started again.
-    pub fn target_restarted(&self) {
-        let target = &mut self.lock().target;
+    /// Records that the child process of this channel was started again.
+    pub fn target_restarted(&self, channel: &Channel) {
+        let mut facts = self.lock();
+        let target = facts.target_mut(channel);
         target.restarts = target.restarts.saturating_add(1);
     }
 
@@ -227,6 +239,18 @@ impl Telemetry {
 impl Default for Telemetry {
     fn default() -> Self {
         Self::new()
+    }
+}
+
+impl Facts {
+    /// The target of a channel.
+    #[must_use]
+    pub fn target(&self, channel: &Channel) -> TargetFacts {
+        self.targets.get(channel).copied().unwrap_or_default()
+    }
+
+    fn target_mut(&mut self, channel: &Channel) -> &mut TargetFacts {
+        self.targets.entry(channel.clone()).or_default()
     }
 }
 

@@ -165,6 +165,11 @@ impl House {
         self.service.enqueue(TUNNEL, command).unwrap();
     }
 
+    fn state_of(&self, channel: &str) -> TargetState {
+        let channel = Channel::parse(channel).unwrap();
+        self.telemetry.facts().target(&channel).state
+    }
+
     async fn call(&mut self) -> Held {
         self.calls.recv().await.unwrap()
     }
@@ -435,16 +440,22 @@ async fn a_call_that_ends_as_its_deadline_passes_has_expired() {
 #[tokio::test]
 async fn a_dead_target_is_noticed_and_its_recovery_too() {
     let mut house = House::default();
-    for (source, state) in [
-        (Some(FailureSource::Connect), TargetState::Down),
-        (Some(FailureSource::Timeout), TargetState::Down),
-        (None, TargetState::Up),
-        (Some(FailureSource::Protocol), TargetState::Up),
-        (Some(FailureSource::TransportClosed), TargetState::Down),
-        (None, TargetState::Up),
+    for (channel, source, state) in [
+        ("main", Some(FailureSource::Connect), TargetState::Down),
+        ("main", Some(FailureSource::Timeout), TargetState::Down),
+        ("main", None, TargetState::Up),
+        ("main", Some(FailureSource::Protocol), TargetState::Up),
+        (
+            "main",
+            Some(FailureSource::TransportClosed),
+            TargetState::Down,
+        ),
+        ("main", None, TargetState::Up),
+        ("side", Some(FailureSource::Connect), TargetState::Down),
+        ("main", None, TargetState::Up),
     ] {
         let before = house.service.record().responses.len();
-        house.enqueue(u64::try_from(before).unwrap(), json!({}));
+        house.enqueue(u64::try_from(before).unwrap(), json!({"channel": channel}));
         let held = house.call().await;
         let answer = Answer {
             failure: source.map(TunnelFailure::without_answer),
@@ -453,10 +464,15 @@ async fn a_dead_target_is_noticed_and_its_recovery_too() {
         drop(held.notes);
         assert!(held.answer.send(answer).is_ok());
         house.until(before + 1).await;
-        assert_eq!(house.telemetry.facts().target.state, state, "{source:?}");
+        assert_eq!(house.state_of(channel), state, "{channel} {source:?}");
     }
+    assert_eq!(
+        house.state_of("side"),
+        TargetState::Down,
+        "main hides nobody"
+    );
     let (_, facts, _) = house.close().await;
-    assert_eq!((facts.commands.answered, facts.commands.failed), (2, 4));
+    assert_eq!((facts.commands.answered, facts.commands.failed), (3, 5));
 }
 
 /// The command's own headers reach the target as received; what becomes of them is the target's business.

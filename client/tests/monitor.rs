@@ -15,6 +15,7 @@ use std::net::SocketAddr;
 use std::time::Duration;
 
 use canned::{Canned, SECRETS, Says};
+use moorline::model::wire::Channel;
 use moorline::monitor::{ListenAddress, Monitor};
 use serde_json::Value;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -105,15 +106,15 @@ async fn in_each_state() -> Vec<(&'static str, Canned)> {
     ready
         .telemetry
         .deliveries(true, |counts| counts.accepted += 3);
-    ready.telemetry.target_up();
+    ready.telemetry.target_up(&Channel::main());
     let unready = Canned::new();
     unready
         .polls([Says::Nothing, Says::Status(503), Says::Silence])
         .await;
     let degraded = Canned::new();
     degraded.polls([Says::Nothing]).await;
-    degraded.telemetry.target_down("connect");
-    degraded.telemetry.target_down("timeout");
+    degraded.telemetry.target_down(&Channel::main(), "connect");
+    degraded.telemetry.target_down(&Channel::main(), "timeout");
     let draining = Canned::new();
     draining.polls([Says::Nothing]).await;
     draining.telemetry.draining();
@@ -196,9 +197,11 @@ async fn readiness_follows_polls_and_target_and_says_why_and_since_when() {
     look(&canned).await;
     canned.polls([Says::Nothing]).await;
     look(&canned).await;
-    canned.telemetry.target_down("transport_closed");
+    canned
+        .telemetry
+        .target_down(&Channel::main(), "transport_closed");
     look(&canned).await;
-    canned.telemetry.target_up();
+    canned.telemetry.target_up(&Channel::main());
     look(&canned).await;
     canned.polls([Says::Correction(1)]).await;
     look(&canned).await;
@@ -216,18 +219,18 @@ async fn readiness_follows_polls_and_target_and_says_why_and_since_when() {
         (
             503,
             "not ready: degraded",
-            "the target does not answer (transport_closed); polls succeed",
+            "the target main does not answer (transport_closed); polls succeed",
         ),
-        (200, "ready", "polls succeed; the target answers"),
+        (200, "ready", "polls succeed; the target main answers"),
         (
             503,
             "not ready: unready",
-            "polls fail (http_error: status 409, a correction of revision 1); the target answers",
+            "polls fail (http_error: status 409, a correction of revision 1); the target main answers",
         ),
         (
             503,
             "not ready: unready",
-            "the client is shutting down; polls succeed; the target answers",
+            "the client is shutting down; polls succeed; the target main answers",
         ),
     ];
     let expected: Vec<_> = expected
@@ -248,7 +251,6 @@ async fn health_shows_the_placement_and_when_each_thing_was_last() {
         ("polls", "last_success"),
         ("commands", "last"),
         ("deliveries", "last"),
-        ("target", "since"),
         ("placement", "watermark"),
     ] {
         assert_eq!(
@@ -268,7 +270,9 @@ async fn health_shows_the_placement_and_when_each_thing_was_last() {
     canned
         .telemetry
         .deliveries(true, |counts| counts.accepted = 9);
-    canned.telemetry.target_down("dns");
+    canned.telemetry.target_down(&Channel::main(), "dns");
+    let side = Channel::parse("side").unwrap();
+    canned.telemetry.serves([&side, &Channel::main()]);
     let passed = Duration::from_millis(50);
     tokio::time::sleep(passed).await;
     let health = get(&monitor, "/health").await.json();
@@ -280,7 +284,11 @@ async fn health_shows_the_placement_and_when_each_thing_was_last() {
         ("deliveries", "last"),
         ("target", "since"),
     ] {
-        let moment = &health[group][name];
+        let group = match group {
+            "target" => &health["targets"]["main"],
+            group => &health[group],
+        };
+        let moment = &group[name];
         let ago = moment["seconds_ago"].as_f64().unwrap();
         assert!(ago >= passed.as_secs_f64() - 0.001, "{moment}");
         let at = humantime::parse_rfc3339(moment["at"].as_str().unwrap()).unwrap();
@@ -302,8 +310,10 @@ async fn health_shows_the_placement_and_when_each_thing_was_last() {
     assert_eq!(health["commands"]["received"], 2);
     assert_eq!(health["commands"]["queued"], 1);
     assert_eq!(health["commands"]["running"], 4);
-    assert_eq!(health["target"]["state"], "down");
-    assert_eq!(health["target"]["fault"], "dns");
+    assert_eq!(health["targets"]["main"]["state"], "down");
+    assert_eq!(health["targets"]["main"]["fault"], "dns");
+    assert_eq!(health["targets"]["side"]["state"], "unknown");
+    assert_eq!(health["targets"]["side"]["since"], Value::Null);
     assert_eq!(health["version"], env!("CARGO_PKG_VERSION"));
     let since_success = health["polls"]["last_success"]["seconds_ago"].as_f64();
     assert!(health["uptime_seconds"].as_f64() >= since_success);
@@ -436,8 +446,8 @@ async fn metrics_count_what_happened() {
             counts.retries,
         ) = (13, 14, 15);
     });
-    canned.telemetry.target_down("connect");
-    canned.telemetry.target_restarted();
+    canned.telemetry.target_down(&Channel::main(), "connect");
+    canned.telemetry.target_restarted(&Channel::main());
     let found = parse_metrics(&get(&monitor, "/metrics").await.body);
     for (series, value) in [
         (r#"moorline_polls_total{outcome="success"}"#, 2.0),
@@ -467,9 +477,9 @@ async fn metrics_count_what_happened() {
         ("moorline_placement_failures", 2.0),
         ("moorline_placement_generation", 5.0),
         ("moorline_poll_wait_seconds", 30.0),
-        ("moorline_target_up", 0.0),
-        ("moorline_target_failures", 1.0),
-        ("moorline_target_restarts_total", 1.0),
+        (r#"moorline_target_up{channel="main"}"#, 0.0),
+        (r#"moorline_target_failures{channel="main"}"#, 1.0),
+        (r#"moorline_target_restarts_total{channel="main"}"#, 1.0),
         ("moorline_draining", 0.0),
         ("moorline_ready", 0.0),
     ] {

@@ -15,7 +15,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use moorline::model::backoff::Backoff;
-use moorline::model::wire::ResponseType;
+use moorline::model::wire::{Channel, ResponseType};
 use moorline::target::{AnyTarget, CommandLine, StdioTarget, StdioTargetSettings, Target};
 use moorline::telemetry::Telemetry;
 use rustix::process::{Pid, Signal, kill_process};
@@ -48,12 +48,12 @@ impl Tried {
         settings.backoff = Backoff::new(Duration::from_nanos(1), Duration::from_nanos(1)).unwrap();
         change(&mut settings);
         let telemetry = Arc::new(Telemetry::new());
-        let target = StdioTarget::new(settings, Arc::clone(&telemetry));
+        let target = StdioTarget::new(settings, Channel::main(), Arc::clone(&telemetry));
         Self { target, telemetry }
     }
 
     fn restarts(&self) -> u64 {
-        self.telemetry.facts().target.restarts
+        self.telemetry.facts().target(&Channel::main()).restarts
     }
 
     async fn echo(&self, id: &str, text: &str) -> String {
@@ -141,6 +141,7 @@ async fn a_session_with_a_child_process() {
     let tried = Tried::toy();
     let target = AnyTarget::Stdio(StdioTarget::new(
         StdioTargetSettings::new(CommandLine::parse(toy()).unwrap()),
+        Channel::main(),
         tried.telemetry,
     ));
     let opened = answer(&target, call(INITIALIZE)).await;

@@ -106,7 +106,7 @@ mod tests {
         queue.push('b', 10);
         queue.push('c', 20);
         queue.push('b', 11);
-        assert_eq!(queue.len(), 7);
+        assert_eq!((queue.len(), queue.is_empty()), (7, false));
         assert_eq!(drain(&mut queue), [1, 10, 20, 2, 11, 3, 4]);
         assert!(queue.is_empty());
     }

@@ -7,13 +7,14 @@ use std::time::Duration;
 
 use crate::poll::PollFault;
 use crate::schedule::Readiness;
+use crate::wire::Channel;
 
 /// How well a client does its work. The greater, the worse.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Level {
-    /// Polls succeed, and nothing is known against the target.
+    /// Polls succeed, and nothing is known against any target.
     Ready,
-    /// Polls succeed, but commands cannot be run.
+    /// Polls succeed, but the commands of a channel cannot be run.
     Degraded,
     /// No poll has ended yet.
     Starting,
@@ -21,7 +22,7 @@ pub enum Level {
     Unready,
 }
 
-/// What the client knows of its target.
+/// What the client knows of the target of a channel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Target {
     /// Nothing was asked of it yet.
@@ -42,7 +43,7 @@ pub enum Target {
 }
 
 /// One thing that a level follows from.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Reason {
     /// What is so.
     pub cause: Cause,
@@ -50,8 +51,8 @@ pub struct Reason {
     pub since: Duration,
 }
 
-/// What may be so. Its text is a fixed phrase, with at most a category of fault and a number.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// What may be so. Its text is a fixed phrase, with at most a channel, a category of fault and a number.
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Cause {
     /// The client takes no more commands and finishes those that it has.
     Draining,
@@ -59,21 +60,22 @@ pub enum Cause {
     PollsFail(PollFault),
     /// No poll has ended.
     NoPollYet,
-    /// The last call failed at the target, here.
-    TargetDown(&'static str),
+    /// The last call failed at the target of this channel, and where it failed there.
+    TargetDown(Channel, &'static str),
     /// The last poll that ended succeeded.
     PollsSucceed,
-    /// The last call was answered.
-    TargetUp,
+    /// The last call was answered by the target of this channel.
+    TargetUp(Channel),
 }
 
 /// Judges a client: its level, and every reason, worst first. There is at least one reason, and the
-/// level is that of the first.
+/// level is that of the first. One target that does not answer is enough to degrade it: what the others
+/// do is no help to whoever calls that one.
 // spec: RPT-1, RPT-5
 #[must_use]
 pub fn judge(
     polls: Readiness,
-    target: Target,
+    targets: impl IntoIterator<Item = (Channel, Target)>,
     draining_since: Option<Duration>,
 ) -> (Level, Vec<Reason>) {
     let polls = about_polls(polls);
@@ -84,7 +86,7 @@ pub fn judge(
     let mut reasons: Vec<Reason> = draining
         .into_iter()
         .chain([polls])
-        .chain(about_target(target))
+        .chain(targets.into_iter().filter_map(about_target))
         .collect();
     // Stable: what is equally bad stays in the order above.
     reasons.sort_by_key(|reason| std::cmp::Reverse(reason.cause.level()));
@@ -101,12 +103,12 @@ fn about_polls(polls: Readiness) -> Reason {
     Reason { cause, since }
 }
 
-fn about_target(target: Target) -> Option<Reason> {
+fn about_target((channel, target): (Channel, Target)) -> Option<Reason> {
     let (cause, since) = match target {
         // A client that has had nothing to do must become ready, or it would never get any work.
         Target::Unknown => return None,
-        Target::Up { since } => (Cause::TargetUp, since),
-        Target::Down { since, fault } => (Cause::TargetDown(fault), since),
+        Target::Up { since } => (Cause::TargetUp(channel), since),
+        Target::Down { since, fault } => (Cause::TargetDown(channel, fault), since),
     };
     Some(Reason { cause, since })
 }
@@ -140,8 +142,8 @@ impl Cause {
         match self {
             Self::Draining | Self::PollsFail(_) => Level::Unready,
             Self::NoPollYet => Level::Starting,
-            Self::TargetDown(_) => Level::Degraded,
-            Self::PollsSucceed | Self::TargetUp => Level::Ready,
+            Self::TargetDown(..) => Level::Degraded,
+            Self::PollsSucceed | Self::TargetUp(_) => Level::Ready,
         }
     }
 
@@ -152,9 +154,9 @@ impl Cause {
             Self::Draining => "draining",
             Self::PollsFail(_) => "polls_fail",
             Self::NoPollYet => "no_poll_yet",
-            Self::TargetDown(_) => "target_down",
+            Self::TargetDown(..) => "target_down",
             Self::PollsSucceed => "polls_succeed",
-            Self::TargetUp => "target_up",
+            Self::TargetUp(_) => "target_up",
         }
     }
 }
@@ -165,9 +167,11 @@ impl fmt::Display for Cause {
             Self::Draining => f.write_str("the client is shutting down"),
             Self::PollsFail(fault) => write!(f, "polls fail ({fault})"),
             Self::NoPollYet => f.write_str("no poll has ended yet"),
-            Self::TargetDown(fault) => write!(f, "the target does not answer ({fault})"),
+            Self::TargetDown(channel, fault) => {
+                write!(f, "the target {channel} does not answer ({fault})")
+            }
             Self::PollsSucceed => f.write_str("polls succeed"),
-            Self::TargetUp => f.write_str("the target answers"),
+            Self::TargetUp(channel) => write!(f, "the target {channel} answers"),
         }
     }
 }
@@ -198,12 +202,12 @@ mod tests {
     #[test]
     fn every_combination_has_its_level_and_its_reasons() {
         use Level::{Degraded, Ready, Starting, Unready};
-        let no_poll = (Cause::NoPollYet, SECS(0));
-        let good = (Cause::PollsSucceed, SECS_5);
-        let bad = (Cause::PollsFail(FAULT), SECS_5);
-        let up = (Cause::TargetUp, SECS_7);
-        let down = (Cause::TargetDown("connect"), SECS_7);
-        let drain = (Cause::Draining, SECS_9);
+        let no_poll = &(Cause::NoPollYet, SECS(0));
+        let good = &(Cause::PollsSucceed, SECS_5);
+        let bad = &(Cause::PollsFail(FAULT), SECS_5);
+        let up = &(Cause::TargetUp(Channel::main()), SECS_7);
+        let down = &(Cause::TargetDown(Channel::main(), "connect"), SECS_7);
+        let drain = &(Cause::Draining, SECS_9);
         let unknown = Target::Unknown;
         let stopping = Some(SECS_9);
         let rows = [
@@ -253,9 +257,12 @@ mod tests {
         for (polls, target, draining, level, reasons) in rows {
             let reasons: Vec<_> = reasons
                 .into_iter()
-                .map(|(cause, since)| Reason { cause, since })
+                .map(|(cause, since)| Reason {
+                    cause: cause.clone(),
+                    since: *since,
+                })
                 .collect();
-            let judged = judge(polls, target, draining);
+            let judged = judge(polls, [(Channel::main(), target)], draining);
             assert_eq!(
                 judged,
                 (level, reasons),
@@ -267,6 +274,32 @@ mod tests {
         }
     }
 
+    // spec-test: RPT-5
+    #[test]
+    fn a_target_that_answers_does_not_hide_one_that_does_not() {
+        let side = Channel::parse("side").unwrap();
+        let cause = |targets: [(Channel, Target); 2]| {
+            let (level, reasons) = judge(GOOD, targets, None);
+            (
+                level,
+                reasons.into_iter().map(|reason| reason.cause).collect(),
+            )
+        };
+        let down = Cause::TargetDown(side.clone(), "connect");
+        let up = Cause::TargetUp(Channel::main());
+        let good = Cause::PollsSucceed;
+        assert_eq!(
+            cause([(Channel::main(), UP), (side.clone(), DOWN)]),
+            (Level::Degraded, vec![down.clone(), good.clone(), up])
+        );
+        assert_eq!(
+            cause([(side, DOWN), (Channel::main(), Target::Unknown)]),
+            (Level::Degraded, vec![down, good.clone()])
+        );
+        let none = judge(GOOD, [], None);
+        assert_eq!((none.0, &none.1[0].cause), (Level::Ready, &good));
+    }
+
     /// Follows a whole life: only a success makes ready, and it comes back after each fault.
     // spec-test: RPT-1, RPT-5
     #[test]
@@ -274,7 +307,8 @@ mod tests {
         let mut schedule = Schedule::new(Backoff::DEFAULT, LongPoll::DEFAULT);
         let mut levels = vec![];
         let mut look = |schedule: &Schedule, target| {
-            levels.push(judge(schedule.readiness(), target, None).0.name());
+            let targets = [(Channel::main(), target)];
+            levels.push(judge(schedule.readiness(), targets, None).0.name());
         };
         look(&schedule, Target::Unknown);
         schedule.record(SECS(1), SECS(1), Err(FAULT), None, 0);
@@ -306,12 +340,16 @@ mod tests {
             ),
             (Cause::NoPollYet, "no_poll_yet", "no poll has ended yet"),
             (
-                Cause::TargetDown("dns"),
+                Cause::TargetDown(Channel::main(), "dns"),
                 "target_down",
-                "the target does not answer (dns)",
+                "the target main does not answer (dns)",
             ),
             (Cause::PollsSucceed, "polls_succeed", "polls succeed"),
-            (Cause::TargetUp, "target_up", "the target answers"),
+            (
+                Cause::TargetUp(Channel::main()),
+                "target_up",
+                "the target main answers",
+            ),
         ];
         for (cause, name, text) in texts {
             assert_eq!((cause.name(), cause.to_string().as_str()), (name, text));

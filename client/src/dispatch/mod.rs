@@ -69,6 +69,7 @@ impl<T: Deliver, G: Target> Dispatcher<T, G> {
         telemetry: Arc<Telemetry>,
         options: DispatchOptions,
     ) -> Self {
+        telemetry.serves(targets.keys());
         Self {
             client,
             targets,
@@ -197,9 +198,9 @@ impl<T: Deliver, G: Target> Running<T, G> {
         let receipt = queued.command.receipt();
         tracing::info!(
             command_type = receipt.command_type,
-            received_unix_ms = unix_ms(queued.arrived),
             request_id = receipt.request_id,
             response_timeout = receipt.response_timeout,
+            received_unix_ms = unix_ms(queued.arrived),
             "command received"
         );
         if queued.command.kind == CommandKind::Unknown {

@@ -7,7 +7,7 @@ use moorline_model::awaited::{
 };
 use moorline_model::delivery::{DeliveryFault, NotificationLane};
 use moorline_model::wire::{
-    Command, CommandKind, FailureSource, ResponseBody, ResponseType, TunnelFailure,
+    Channel, Command, CommandKind, FailureSource, ResponseBody, ResponseType, TunnelFailure,
 };
 use tokio::sync::mpsc;
 use tokio::time::timeout_at;
@@ -84,7 +84,7 @@ impl<T: Deliver, G: Target> Dispatcher<T, G> {
         if work.wait.is_over() {
             return false;
         }
-        self.count_result(&answer);
+        self.count_result(&work.command.channel, &answer);
         self.deliver_answer(work, &answer).await
     }
 
@@ -213,11 +213,11 @@ async fn last_words(cut_short: &CancellationToken) {
 
 impl<T, G> Dispatcher<T, G> {
     // spec: RPT-5
-    fn count_result(&self, answer: &Answer) {
+    fn count_result(&self, channel: &Channel, answer: &Answer) {
         match answer.failure {
-            None => self.telemetry.target_up(),
+            None => self.telemetry.target_up(channel),
             Some(failure) if failure.source.is_outage() => {
-                self.telemetry.target_down(failure.source.as_str());
+                self.telemetry.target_down(channel, failure.source.as_str());
             }
             Some(_) => {}
         }

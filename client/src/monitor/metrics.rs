@@ -12,7 +12,7 @@ use prometheus_client::metrics::gauge::ConstGauge;
 use prometheus_client::registry::{Registry, Unit};
 
 use super::view::{Snapshot, seconds};
-use crate::telemetry::TargetState;
+use crate::telemetry::{TargetFacts, TargetState};
 
 pub(super) const CONTENT_TYPE: &str = prometheus_text::CONTENT_TYPE;
 
@@ -34,7 +34,7 @@ impl Collector for Snapshot {
         self.polls(&mut sheet)?;
         self.commands(&mut sheet)?;
         self.deliveries(&mut sheet)?;
-        self.target(&mut sheet)
+        self.targets(&mut sheet)
     }
 }
 
@@ -172,19 +172,26 @@ impl Snapshot {
         sheet.seconds("moorline_last_delivery_timestamp", help, last)
     }
 
-    fn target(&self, sheet: &mut Sheet<'_>) -> fmt::Result {
-        let target = &self.facts.target;
-        let up = match target.state {
+    fn targets(&self, sheet: &mut Sheet<'_>) -> fmt::Result {
+        let of_each = |number: fn(&TargetFacts) -> Option<u64>| -> Vec<(&str, u64)> {
+            let targets = self.facts.targets.iter();
+            targets
+                .filter_map(|(channel, target)| Some((channel.as_str(), number(target)?)))
+                .collect()
+        };
+        let up = of_each(|target| match target.state {
             TargetState::Unknown => None,
             TargetState::Up => Some(1),
             TargetState::Down => Some(0),
-        };
-        let help = "Whether the target answers, once it was asked";
-        sheet.gauge("moorline_target_up", help, up)?;
-        let help = "Calls in a row that the target did not answer";
-        sheet.gauge("moorline_target_failures", help, Some(target.failures))?;
-        let help = "Child processes that were started again";
-        sheet.counter("moorline_target_restarts", help, target.restarts)
+        });
+        let help = "Whether the target of a channel answers, once it was asked";
+        sheet.gauges("moorline_target_up", help, "channel", &up)?;
+        let failures = of_each(|target| Some(target.failures));
+        let help = "Calls in a row that the target of a channel did not answer";
+        sheet.gauges("moorline_target_failures", help, "channel", &failures)?;
+        let restarts = of_each(|target| Some(target.restarts));
+        let help = "Child processes of a channel that were started again";
+        sheet.counters("moorline_target_restarts", help, "channel", &restarts)
     }
 
     /// Seconds since 1970 of a moment of the facts.

@@ -4,13 +4,21 @@
 use std::time::Duration;
 
 use moorline_model::readiness::Level;
-use moorline_model::wire::Revision;
+use moorline_model::wire::{Channel, Revision};
 
 use super::history::Note;
 use super::view::{Snapshot, seconds};
-use crate::telemetry::TargetState;
+use crate::telemetry::{TargetFacts, TargetState};
 
 const TEMPLATE: &str = include_str!("status.html");
+
+/// Where the page has a reason, and since when it is so.
+const REASON_PLACES: [(&str, &str); 4] = [
+    ("reason-1", "reason-1-for"),
+    ("reason-2", "reason-2-for"),
+    ("reason-3", "reason-3-for"),
+    ("reason-4", "reason-4-for"),
+];
 
 /// A page, and what a browser may do with it.
 pub(super) struct Page {
@@ -51,37 +59,37 @@ pub(super) fn texts(snapshot: &Snapshot, notes: &[Note]) -> Vec<(&'static str, S
     texts.extend(polls(snapshot));
     texts.extend(commands(snapshot, notes));
     texts.extend(deliveries(snapshot));
-    texts.extend(target(snapshot));
+    texts.extend(targets(snapshot));
     texts
 }
 
 fn headline(level: Level) -> &'static str {
     match level {
         Level::Ready => "Commands arrive and can be run.",
-        Level::Degraded => "Commands arrive, but the target does not run them.",
+        Level::Degraded => "Commands arrive, but not all of them can be run.",
         Level::Starting => "The first poll is under way.",
         Level::Unready => "No commands arrive.",
     }
 }
 
-/// At most three: about shutting down, polls and target.
+/// The worst ones, as many as the page has places for.
 fn reasons(snapshot: &Snapshot) -> Vec<(&'static str, String)> {
-    let place = |index| {
-        let reason = snapshot.reasons.get(index);
-        reason.map_or_else(Default::default, |reason| {
+    let mut texts = Vec::new();
+    let mut reasons = snapshot.reasons.iter();
+    for (place, place_for) in REASON_PLACES {
+        let (text, lasting) = reasons.next().map_or_else(Default::default, |reason| {
             let ago = span(snapshot.age_of(reason));
             (reason.cause.to_string(), format!("for {ago}"))
-        })
+        });
+        texts.push((place, text));
+        texts.push((place_for, lasting));
+    }
+    let more = match reasons.len() {
+        0 => String::new(),
+        more => format!("and {more} more in /health"),
     };
-    let [(one, one_for), (two, two_for), (three, three_for)] = [place(0), place(1), place(2)];
-    vec![
-        ("reason-1", one),
-        ("reason-1-for", one_for),
-        ("reason-2", two),
-        ("reason-2-for", two_for),
-        ("reason-3", three),
-        ("reason-3-for", three_for),
-    ]
+    texts.push(("reasons-more", more));
+    texts
 }
 
 fn placement(snapshot: &Snapshot) -> Vec<(&'static str, String)> {
@@ -168,19 +176,30 @@ fn deliveries(snapshot: &Snapshot) -> Vec<(&'static str, String)> {
     ]
 }
 
-fn target(snapshot: &Snapshot) -> Vec<(&'static str, String)> {
-    let target = &snapshot.facts.target;
-    let since = span(snapshot.age(target.since));
-    let state = match target.state {
-        TargetState::Unknown => "not asked yet".to_owned(),
-        TargetState::Up => format!("answers, for {since}"),
-        TargetState::Down => format!("does not answer, for {since}"),
+/// One line for each target; where there is but one, it needs no name.
+fn targets(snapshot: &Snapshot) -> Vec<(&'static str, String)> {
+    let targets = &snapshot.facts.targets;
+    let lines = |text: &dyn Fn(&TargetFacts) -> String| {
+        let line = |(channel, target): (&Channel, &TargetFacts)| match targets.len() {
+            1 => text(target),
+            _ => format!("{channel}: {}", text(target)),
+        };
+        targets.iter().map(line).collect::<Vec<_>>().join("\n")
     };
+    let state = |target: &TargetFacts| {
+        let since = span(snapshot.age(target.since));
+        match target.state {
+            TargetState::Unknown => "not asked yet".to_owned(),
+            TargetState::Up => format!("answers, for {since}"),
+            TargetState::Down => format!("does not answer, for {since}"),
+        }
+    };
+    let fault = |target: &TargetFacts| target.fault.unwrap_or("none").to_owned();
     vec![
-        ("target", state),
-        ("target-fault", target.fault.unwrap_or("none").to_owned()),
-        ("target-failures", grouped(target.failures)),
-        ("target-restarts", grouped(target.restarts)),
+        ("target", lines(&state)),
+        ("target-fault", lines(&fault)),
+        ("target-failures", lines(&|target| grouped(target.failures))),
+        ("target-restarts", lines(&|target| grouped(target.restarts))),
     ]
 }
 

@@ -1,5 +1,6 @@
 //! Everything that is shown, read at one moment and put into the form of JSON.
 
+use std::collections::BTreeMap;
 use std::time::{Duration, SystemTime};
 
 use moorline_model::readiness::{Level, Reason, Target, judge};
@@ -101,23 +102,22 @@ struct Clocks {
 
 impl Clocks {
     fn judge(&self, readiness: Readiness, facts: &Facts) -> (Level, Vec<Reason>) {
-        let TargetFacts {
-            state,
-            since,
-            fault,
-            ..
-        } = facts.target;
-        let since = self.on_the_clients(since);
-        let target = match state {
+        let targets = facts.targets.iter();
+        let targets = targets.map(|(channel, target)| (channel.clone(), self.target(target)));
+        let draining = facts.draining_since.map(|since| self.on_the_clients(since));
+        judge(readiness, targets, draining)
+    }
+
+    fn target(&self, target: &TargetFacts) -> Target {
+        let since = self.on_the_clients(target.since);
+        match target.state {
             TargetState::Unknown => Target::Unknown,
             TargetState::Up => Target::Up { since },
             TargetState::Down => Target::Down {
                 since,
-                fault: fault.unwrap_or("unknown"),
+                fault: target.fault.unwrap_or("unknown"),
             },
-        };
-        let draining = facts.draining_since.map(|since| self.on_the_clients(since));
-        judge(readiness, target, draining)
+        }
     }
 
     /// A time of the counts' clock on that of the client.
@@ -142,7 +142,8 @@ pub(super) struct Health {
     polls: Polls,
     commands: Commands,
     deliveries: Deliveries,
-    target: TargetView,
+    /// By their channels.
+    targets: BTreeMap<String, TargetView>,
 }
 
 #[derive(Debug, Serialize)]
@@ -221,7 +222,7 @@ impl Health {
             polls: Polls::of(snapshot, &facts.polls),
             commands: Commands::of(snapshot, &facts.commands),
             deliveries: Deliveries::of(snapshot, &facts.deliveries),
-            target: TargetView::of(snapshot, &facts.target),
+            targets: targets(snapshot),
         }
     }
 }
@@ -233,6 +234,13 @@ fn reasons(snapshot: &Snapshot) -> Vec<ReasonView> {
         since: snapshot.moment(snapshot.age_of(reason)),
     };
     snapshot.reasons.iter().map(view).collect()
+}
+
+fn targets(snapshot: &Snapshot) -> BTreeMap<String, TargetView> {
+    let targets = snapshot.facts.targets.iter();
+    targets
+        .map(|(channel, target)| (channel.to_string(), TargetView::of(snapshot, target)))
+        .collect()
 }
 
 impl Placement {

@@ -23,6 +23,7 @@ use std::time::Duration;
 
 use browser::Browser;
 use canned::{Canned, SECRETS, Says};
+use moorline::model::wire::Channel;
 use serde_json::json;
 
 /// Names the program to use.
@@ -96,7 +97,7 @@ struct Checks<'a> {
 impl Checks<'_> {
     fn shows_everything_and_follows_changes(&mut self) {
         let canned = self.runtime.block_on(busy());
-        canned.telemetry.target_up();
+        canned.telemetry.target_up(&Channel::main());
         let mut sources = canned.sources();
         sources.note_every = Duration::from_millis(25);
         let monitor = self.runtime.block_on(canned::start(sources));
@@ -106,7 +107,7 @@ impl Checks<'_> {
         assert_eq!(self.text("level"), "ready");
         assert_eq!(self.text("headline"), "Commands arrive and can be run.");
         assert_eq!(self.text("reason-1"), "polls succeed");
-        assert_eq!(self.text("reason-2"), "the target answers");
+        assert_eq!(self.text("reason-2"), "the target main answers");
         assert_eq!(self.text("watermark"), "43");
         assert_eq!(self.text("token"), "sent with polls");
         assert_eq!(self.text("polls-ended"), "194");
@@ -117,14 +118,25 @@ impl Checks<'_> {
             .evaluate("document.querySelector('details').open = true");
         self.is_readable_everywhere("busy");
 
-        canned.telemetry.target_down("connect");
+        canned.telemetry.target_down(&Channel::main(), "connect");
         self.browser
             .until("document.documentElement.dataset.level === 'degraded'");
         assert_eq!(
             self.text("reason-1"),
-            "the target does not answer (connect)"
+            "the target main does not answer (connect)"
         );
         self.is_readable_everywhere("degraded");
+        let side = Channel::parse("side").unwrap();
+        canned.telemetry.target_up(&side);
+        self.browser
+            .until("document.querySelector('[data-text=target]').textContent.includes('side: ')");
+        let states = self.text("target");
+        let lines: Vec<_> = states.lines().collect();
+        assert!(
+            lines.len() == 2 && lines[0].starts_with("main: does not answer"),
+            "{states}"
+        );
+        self.is_readable_everywhere("two targets");
         self.runtime.block_on(canned.polls([Says::Status(401)]));
         self.browser
             .until("document.documentElement.dataset.level === 'unready'");

@@ -88,7 +88,7 @@ pub(super) fn make(loaded: Loaded) -> Made {
     let info = ServerInfo::new(info).map_err(|fault| faults.push(fault.to_string()));
     let mut targets = BTreeMap::new();
     for (channel, target) in loaded.targets {
-        match target.build(&telemetry) {
+        match target.build(&channel, &telemetry) {
             Ok(target) => {
                 targets.insert(channel, target);
             }

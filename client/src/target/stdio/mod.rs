@@ -15,7 +15,7 @@ use std::time::Duration;
 use moorline_model::awaited::{Awaited, NO_SESSIONS_CODE, PIPE_ACCEPTED_CODE, PIPE_ANSWER_CODE};
 use moorline_model::backoff::Backoff;
 use moorline_model::pipe::PipeFault;
-use moorline_model::wire::{FailureSource, ResponseType, TunnelFailure};
+use moorline_model::wire::{Channel, FailureSource, ResponseType, TunnelFailure};
 use tokio::time::timeout;
 
 pub use self::command::{CommandFault, CommandLine};
@@ -72,11 +72,11 @@ impl StdioTargetSettings {
 }
 
 impl StdioTarget {
-    /// A target whose server is not running yet. Restarts and lost notifications are counted in
-    /// `telemetry`.
+    /// The target of a channel, whose server is not running yet. Restarts and lost notifications are
+    /// counted in `telemetry`.
     #[must_use]
-    pub fn new(settings: StdioTargetSettings, telemetry: Arc<Telemetry>) -> Self {
-        let shared = Shared::new(settings, telemetry);
+    pub fn new(settings: StdioTargetSettings, channel: Channel, telemetry: Arc<Telemetry>) -> Self {
+        let shared = Shared::new(settings, channel, telemetry);
         Self { shared }
     }
 

@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use moorline_model::pipe::{Begun, Pipe, PipeFault, Retirement, Routed};
-use moorline_model::wire::{FailureSource, TunnelFailure};
+use moorline_model::wire::{Channel, FailureSource, TunnelFailure};
 use tokio::sync::{mpsc, oneshot};
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
@@ -29,6 +29,7 @@ pub(super) type Outcome = Result<String, TunnelFailure>;
 pub(super) struct Shared {
     pub(super) settings: StdioTargetSettings,
     pub(super) stderr: StderrKeeper,
+    channel: Channel,
     telemetry: Arc<Telemetry>,
     state: Mutex<State>,
 }
@@ -117,10 +118,15 @@ pub(super) struct Ticket {
 }
 
 impl Shared {
-    pub(super) fn new(settings: StdioTargetSettings, telemetry: Arc<Telemetry>) -> Arc<Self> {
+    pub(super) fn new(
+        settings: StdioTargetSettings,
+        channel: Channel,
+        telemetry: Arc<Telemetry>,
+    ) -> Arc<Self> {
         Arc::new(Self {
             settings,
             stderr: StderrKeeper::default(),
+            channel,
             telemetry,
             state: Mutex::new(State {
                 pipe: Pipe::new(),
@@ -285,7 +291,7 @@ impl Shared {
         let started = Group::start(&self.settings);
         let (group, pipes) = started.map_err(|error| not_started(&error))?;
         if std::mem::replace(&mut state.started, true) {
-            self.telemetry.target_restarted();
+            self.telemetry.target_restarted(&self.channel);
         }
         tracing::debug!(start = state.starts, "target started");
         let (lines, waiting_lines) = mpsc::channel(WAITING_LINES);

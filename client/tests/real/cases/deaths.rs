@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use moorline::model::wire::Channel;
 use moorline::telemetry::TargetState;
 use serde_json::json;
 
@@ -37,7 +38,7 @@ pub async fn a_killed_child_is_noticed_and_replaced(scene: Scene, installed: Arc
         );
     }
     if let Some(facts) = house.facts() {
-        assert_eq!(facts.target.state, TargetState::Down);
+        assert_eq!(facts.target(&Channel::main()).state, TargetState::Down);
     }
 
     // The new one knows nothing of the session, and the caller is told so. The first calls may come
@@ -57,7 +58,7 @@ pub async fn a_killed_child_is_noticed_and_replaced(scene: Scene, installed: Arc
     assert_eq!(pids.len(), 2, "one more");
     assert_eq!(pids[0], killed[0]);
     if let Some(facts) = house.facts() {
-        assert_eq!(facts.target.state, TargetState::Up);
+        assert_eq!(facts.target(&Channel::main()).state, TargetState::Up);
     }
     house.close(&[]).await;
 }
@@ -88,6 +89,6 @@ pub async fn a_killed_server_is_noticed(scene: Scene, installed: Arc<Installed>)
         "connection_refused"
     );
     let facts = house.facts().expect("a client inside");
-    assert_eq!(facts.target.state, TargetState::Down);
+    assert_eq!(facts.target(&Channel::main()).state, TargetState::Down);
     house.close(&[]).await;
 }
