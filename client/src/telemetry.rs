@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use moorline_model::target_health::{Evidence, TargetHealth};
 use moorline_model::wire::Channel;
 use serde::Serialize;
 use tokio::time::Instant;
@@ -102,33 +103,13 @@ pub struct DeliveryCounts {
 }
 
 /// A target as the last calls found it.
-#[derive(Clone, Copy, Debug, Default, Serialize)]
+#[derive(Clone, Copy, Debug, Default)]
 #[non_exhaustive]
 pub struct TargetFacts {
     /// Whether it answers.
-    pub state: TargetState,
-    /// Since when that is so.
-    pub since: Duration,
-    /// What the last failure came from; see
-    /// [`FailureSource`](moorline_model::wire::FailureSource).
-    pub fault: Option<&'static str>,
-    /// Failures in a row.
-    pub failures: u64,
+    pub health: TargetHealth,
     /// How often a child process was started again.
     pub restarts: u64,
-}
-
-/// Whether a target answers.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum TargetState {
-    /// Nothing was asked of it yet.
-    #[default]
-    Unknown,
-    /// The last call was answered.
-    Up,
-    /// The last call could not be answered, for a reason that lies with the target.
-    Down,
 }
 
 impl Telemetry {
@@ -194,34 +175,19 @@ impl Telemetry {
         }
     }
 
-    /// Records that the target of this channel answered.
-    pub fn target_up(&self, channel: &Channel) {
+    /// Records what a call showed of the target of this channel. A channel that is not served has none.
+    pub fn target(&self, channel: &Channel, evidence: Evidence) {
         let now = self.uptime();
-        let mut facts = self.lock();
-        let target = facts.target_mut(channel);
-        if target.state != TargetState::Up {
-            (target.state, target.since) = (TargetState::Up, now);
+        if let Some(target) = self.lock().targets.get_mut(channel) {
+            target.health.after(now, evidence);
         }
-        (target.fault, target.failures) = (None, 0);
-    }
-
-    /// Records that the target of this channel could not answer, and why.
-    pub fn target_down(&self, channel: &Channel, fault: &'static str) {
-        let now = self.uptime();
-        let mut facts = self.lock();
-        let target = facts.target_mut(channel);
-        if target.state != TargetState::Down {
-            (target.state, target.since) = (TargetState::Down, now);
-        }
-        target.fault = Some(fault);
-        target.failures = target.failures.saturating_add(1);
     }
 
     /// Records that the child process of this channel was started again.
     pub fn target_restarted(&self, channel: &Channel) {
-        let mut facts = self.lock();
-        let target = facts.target_mut(channel);
-        target.restarts = target.restarts.saturating_add(1);
+        if let Some(target) = self.lock().targets.get_mut(channel) {
+            target.restarts = target.restarts.saturating_add(1);
+        }
     }
 
     /// Records that the client takes no more commands from now on.
@@ -247,10 +213,6 @@ impl Facts {
     #[must_use]
     pub fn target(&self, channel: &Channel) -> TargetFacts {
         self.targets.get(channel).copied().unwrap_or_default()
-    }
-
-    fn target_mut(&mut self, channel: &Channel) -> &mut TargetFacts {
-        self.targets.entry(channel.clone()).or_default()
     }
 }
 

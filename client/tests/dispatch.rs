@@ -17,9 +17,10 @@ use std::time::Duration;
 
 use moorline::dispatch::{DispatchOptions, Dispatcher, Drained};
 use moorline::model::backoff::Backoff;
+use moorline::model::readiness::Target as TargetState;
 use moorline::model::wire::{Channel, FailureSource, ResponseType, ServerInfo, TunnelFailure};
 use moorline::target::{Answer, Call, Notes, Target, Termination};
-use moorline::telemetry::{Facts, TargetState, Telemetry};
+use moorline::telemetry::{Facts, Telemetry};
 use moorline::{ControlPlane, Poller, PollerOptions};
 use moorline_fixtures::fake::{FakeConfig, FakeService, Record};
 use serde_json::{Value, json};
@@ -66,6 +67,7 @@ impl Target for HeldTarget {
             code: 405,
             json: None,
             kind: ResponseType::SessionTerminationResponse,
+            by_target: false,
             ..result(&json!(null))
         }
     }
@@ -78,6 +80,7 @@ fn result(id: &Value) -> Answer {
         json: Some(json!({"jsonrpc": "2.0", "id": id, "result": {}}).to_string()),
         kind: ResponseType::JsonRpcResponse,
         failure: None,
+        by_target: true,
     }
 }
 
@@ -165,9 +168,10 @@ impl House {
         self.service.enqueue(TUNNEL, command).unwrap();
     }
 
-    fn state_of(&self, channel: &str) -> TargetState {
+    fn is_down(&self, channel: &str) -> bool {
         let channel = Channel::parse(channel).unwrap();
-        self.telemetry.facts().target(&channel).state
+        let state = self.telemetry.facts().target(&channel).health.state();
+        matches!(state, TargetState::Down { .. })
     }
 
     async fn call(&mut self) -> Held {
@@ -440,22 +444,19 @@ async fn a_call_that_ends_as_its_deadline_passes_has_expired() {
 #[tokio::test]
 async fn a_dead_target_is_noticed_and_its_recovery_too() {
     let mut house = House::default();
-    for (channel, source, state) in [
-        ("main", Some(FailureSource::Connect), TargetState::Down),
-        ("main", Some(FailureSource::Timeout), TargetState::Down),
-        ("main", None, TargetState::Up),
-        ("main", Some(FailureSource::Protocol), TargetState::Up),
-        (
-            "main",
-            Some(FailureSource::TransportClosed),
-            TargetState::Down,
-        ),
-        ("main", None, TargetState::Up),
-        ("side", Some(FailureSource::Connect), TargetState::Down),
-        ("main", None, TargetState::Up),
+    for (channel, source, down) in [
+        ("main", Some(FailureSource::Connect), true),
+        ("main", None, false),
+        ("main", Some(FailureSource::Protocol), false),
+        ("main", Some(FailureSource::TransportClosed), true),
+        ("main", Some(FailureSource::Timeout), true),
+        ("main", None, false),
+        ("side", Some(FailureSource::Connect), true),
+        ("main", None, false),
     ] {
         let before = house.service.record().responses.len();
-        house.enqueue(u64::try_from(before).unwrap(), json!({"channel": channel}));
+        let id = u64::try_from(before).unwrap();
+        house.enqueue(id, json!({"channel": channel}));
         let held = house.call().await;
         let answer = Answer {
             failure: source.map(TunnelFailure::without_answer),
@@ -464,15 +465,48 @@ async fn a_dead_target_is_noticed_and_its_recovery_too() {
         drop(held.notes);
         assert!(held.answer.send(answer).is_ok());
         house.until(before + 1).await;
-        assert_eq!(house.state_of(channel), state, "{channel} {source:?}");
+        assert_eq!(house.is_down(channel), down, "{channel} {source:?}");
     }
-    assert_eq!(
-        house.state_of("side"),
-        TargetState::Down,
-        "main hides nobody"
-    );
+    assert!(house.is_down("side"), "main hides nobody");
     let (_, facts, _) = house.close().await;
     assert_eq!((facts.commands.answered, facts.commands.failed), (3, 5));
+}
+
+/// Whether nobody waits any more or the connection's time is over: a target that says nothing is dead in the end.
+///
+/// spec-test: RPT-5
+#[tokio::test]
+async fn a_target_that_never_answers_is_noticed() {
+    let briefly = DispatchOptions {
+        max_ttl: Duration::from_millis(30),
+        ..DispatchOptions::default()
+    };
+    for (options, more) in [
+        (
+            DispatchOptions::default(),
+            json!({"response_timeout": "30ms"}),
+        ),
+        (briefly, json!({})),
+    ] {
+        let mut house = House::open(options);
+        let mut held = Vec::new();
+        for id in 0..3 {
+            assert!(!house.is_down("main"), "after {id} silent calls");
+            house.enqueue(id, more.clone());
+            held.push(house.call().await);
+            let lost = |facts: &Facts| facts.commands.expired + facts.commands.failed;
+            while lost(&house.telemetry.facts()) < id + 1 {
+                tokio::time::sleep(Duration::from_millis(2)).await;
+            }
+        }
+        assert!(house.is_down("main"), "{more}");
+        // What is answered here, in the target's place, is no sign of life.
+        let before = house.service.record().responses.len();
+        house.enqueue(9, json!({"command_type": "session_termination"}));
+        house.until(before + 1).await;
+        assert!(house.is_down("main"), "{more}");
+        house.close().await;
+    }
 }
 
 /// The command's own headers reach the target as received; what becomes of them is the target's business.

@@ -15,7 +15,7 @@ use std::net::SocketAddr;
 use std::time::Duration;
 
 use canned::{Canned, SECRETS, Says};
-use moorline::model::wire::Channel;
+use moorline::model::wire::{Channel, FailureSource};
 use moorline::monitor::{ListenAddress, Monitor};
 use serde_json::Value;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -106,15 +106,15 @@ async fn in_each_state() -> Vec<(&'static str, Canned)> {
     ready
         .telemetry
         .deliveries(true, |counts| counts.accepted += 3);
-    ready.telemetry.target_up(&Channel::main());
+    ready.up(&Channel::main());
     let unready = Canned::new();
     unready
         .polls([Says::Nothing, Says::Status(503), Says::Silence])
         .await;
     let degraded = Canned::new();
     degraded.polls([Says::Nothing]).await;
-    degraded.telemetry.target_down(&Channel::main(), "connect");
-    degraded.telemetry.target_down(&Channel::main(), "timeout");
+    degraded.down(FailureSource::Connect);
+    degraded.down(FailureSource::Timeout);
     let draining = Canned::new();
     draining.polls([Says::Nothing]).await;
     draining.telemetry.draining();
@@ -197,11 +197,9 @@ async fn readiness_follows_polls_and_target_and_says_why_and_since_when() {
     look(&canned).await;
     canned.polls([Says::Nothing]).await;
     look(&canned).await;
-    canned
-        .telemetry
-        .target_down(&Channel::main(), "transport_closed");
+    canned.down(FailureSource::TransportClosed);
     look(&canned).await;
-    canned.telemetry.target_up(&Channel::main());
+    canned.up(&Channel::main());
     look(&canned).await;
     canned.polls([Says::Correction(1)]).await;
     look(&canned).await;
@@ -270,7 +268,7 @@ async fn health_shows_the_placement_and_when_each_thing_was_last() {
     canned
         .telemetry
         .deliveries(true, |counts| counts.accepted = 9);
-    canned.telemetry.target_down(&Channel::main(), "dns");
+    canned.down(FailureSource::Dns);
     let side = Channel::parse("side").unwrap();
     canned.telemetry.serves([&side, &Channel::main()]);
     let passed = Duration::from_millis(50);
@@ -446,7 +444,7 @@ async fn metrics_count_what_happened() {
             counts.retries,
         ) = (13, 14, 15);
     });
-    canned.telemetry.target_down(&Channel::main(), "connect");
+    canned.down(FailureSource::Connect);
     canned.telemetry.target_restarted(&Channel::main());
     let found = parse_metrics(&get(&monitor, "/metrics").await.body);
     for (series, value) in [

@@ -16,6 +16,7 @@
 //! | [`pipe`] | which id each request has on a stdio pipe, and whom each line from it is for |
 //! | [`deadline`] | until when a command may be answered |
 //! | [`delivery`] | when the POST of a response is sent again |
+//! | [`target_health`] | whether a target answers, from what became of its calls |
 //! | [`readiness`] | what the probes say of polls and target together |
 //! | [`dump`] | what a dump of an HTTP exchange may show |
 //! | [`fair`] | which of several waiting commands is next |
@@ -60,4 +61,5 @@ pub mod readiness;
 pub mod schedule;
 pub mod sse;
 pub mod target;
+pub mod target_health;
 pub mod wire;

@@ -32,7 +32,7 @@ pub enum Target {
         /// Since when calls are answered.
         since: Duration,
     },
-    /// The last call was not answered, for a reason that lies with the target.
+    /// The last calls were not answered, for a reason that lies with the target.
     Down {
         /// Since when calls are not answered.
         since: Duration,

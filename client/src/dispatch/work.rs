@@ -6,11 +6,11 @@ use moorline_model::awaited::{
     Awaited, INVALID_MESSAGE, NOTIFY_CODE, SHUTTING_DOWN, UNKNOWN_CHANNEL, UNKNOWN_CHANNEL_CODE,
 };
 use moorline_model::delivery::{DeliveryFault, NotificationLane};
+use moorline_model::target_health::Evidence;
 use moorline_model::wire::{
-    Channel, Command, CommandKind, FailureSource, ResponseBody, ResponseType, TunnelFailure,
+    Command, CommandKind, FailureSource, ResponseBody, ResponseType, TunnelFailure,
 };
 use tokio::sync::mpsc;
-use tokio::time::timeout_at;
 use tokio_util::sync::CancellationToken;
 
 use super::wait::Wait;
@@ -59,18 +59,12 @@ impl<T: Deliver, G: Target> Dispatcher<T, G> {
     /// Runs one command and delivers its answer, unless its deadline passes before.
     // spec: CMD-18, CMD-19
     pub(super) async fn work(&self, work: Work) {
-        let whole = self.run_and_answer(&work);
-        let in_time = match work.wait.end() {
-            Some(deadline) => timeout_at(deadline, whole).await.unwrap_or(false),
-            None => whole.await,
-        };
-        if !in_time {
+        if !self.run_and_answer(&work).await {
             self.expired(1);
         }
     }
 
-    /// False when the deadline passed before it was done: targets and deliveries keep to the same one, and
-    /// may be the first to notice.
+    /// False when the deadline passed before it was done. The call and each delivery keep to it.
     // spec: CMD-30
     async fn run_and_answer(&self, work: &Work) -> bool {
         let (notes, received) = mpsc::channel(NOTES);
@@ -78,13 +72,15 @@ impl<T: Deliver, G: Target> Dispatcher<T, G> {
         let answer = async {
             let answer = self.answer_of(work, notes).await;
             ended.cancel();
+            let evidence = Evidence::of(answer.failure, answer.by_target);
+            self.telemetry.target(&work.command.channel, evidence);
             answer
         };
         let (answer, ()) = tokio::join!(answer, self.deliver_notes(work, received, &ended));
         if work.wait.is_over() {
             return false;
         }
-        self.count_result(&work.command.channel, &answer);
+        self.count_result(&answer);
         self.deliver_answer(work, &answer).await
     }
 
@@ -212,15 +208,7 @@ async fn last_words(cut_short: &CancellationToken) {
 }
 
 impl<T, G> Dispatcher<T, G> {
-    // spec: RPT-5
-    fn count_result(&self, channel: &Channel, answer: &Answer) {
-        match answer.failure {
-            None => self.telemetry.target_up(channel),
-            Some(failure) if failure.source.is_outage() => {
-                self.telemetry.target_down(channel, failure.source.as_str());
-            }
-            Some(_) => {}
-        }
+    fn count_result(&self, answer: &Answer) {
         self.telemetry.commands(|counts| {
             let count = match answer.failure {
                 None => &mut counts.answered,

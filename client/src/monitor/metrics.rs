@@ -3,7 +3,7 @@
 use std::fmt;
 use std::time::SystemTime;
 
-use moorline_model::readiness::Level;
+use moorline_model::readiness::{Level, Target};
 use moorline_model::wire::Revision;
 use prometheus_client::collector::Collector;
 use prometheus_client::encoding::{DescriptorEncoder, EncodeMetric, prometheus_text};
@@ -12,7 +12,7 @@ use prometheus_client::metrics::gauge::ConstGauge;
 use prometheus_client::registry::{Registry, Unit};
 
 use super::view::{Snapshot, seconds};
-use crate::telemetry::{TargetFacts, TargetState};
+use crate::telemetry::TargetFacts;
 
 pub(super) const CONTENT_TYPE: &str = prometheus_text::CONTENT_TYPE;
 
@@ -179,14 +179,14 @@ impl Snapshot {
                 .filter_map(|(channel, target)| Some((channel.as_str(), number(target)?)))
                 .collect()
         };
-        let up = of_each(|target| match target.state {
-            TargetState::Unknown => None,
-            TargetState::Up => Some(1),
-            TargetState::Down => Some(0),
+        let up = of_each(|target| match target.health.state() {
+            Target::Unknown => None,
+            Target::Up { .. } => Some(1),
+            Target::Down { .. } => Some(0),
         });
         let help = "Whether the target of a channel answers, once it was asked";
         sheet.gauges("moorline_target_up", help, "channel", &up)?;
-        let failures = of_each(|target| Some(target.failures));
+        let failures = of_each(|target| Some(target.health.failures()));
         let help = "Calls in a row that the target of a channel did not answer";
         sheet.gauges("moorline_target_failures", help, "channel", &failures)?;
         let restarts = of_each(|target| Some(target.restarts));

@@ -3,12 +3,12 @@
 
 use std::time::Duration;
 
-use moorline_model::readiness::Level;
+use moorline_model::readiness::{Level, Target};
 use moorline_model::wire::{Channel, Revision};
 
 use super::history::Note;
 use super::view::{Snapshot, seconds};
-use crate::telemetry::{TargetFacts, TargetState};
+use crate::telemetry::TargetFacts;
 
 const TEMPLATE: &str = include_str!("status.html");
 
@@ -186,19 +186,23 @@ fn targets(snapshot: &Snapshot) -> Vec<(&'static str, String)> {
         };
         targets.iter().map(line).collect::<Vec<_>>().join("\n")
     };
-    let state = |target: &TargetFacts| {
-        let since = span(snapshot.age(target.since));
-        match target.state {
-            TargetState::Unknown => "not asked yet".to_owned(),
-            TargetState::Up => format!("answers, for {since}"),
-            TargetState::Down => format!("does not answer, for {since}"),
-        }
+    let since = |since| span(snapshot.age(since));
+    let state = |target: &TargetFacts| match target.health.state() {
+        Target::Unknown => "not asked yet".to_owned(),
+        Target::Up { since: at } => format!("answers, for {}", since(at)),
+        Target::Down { since: at, .. } => format!("does not answer, for {}", since(at)),
     };
-    let fault = |target: &TargetFacts| target.fault.unwrap_or("none").to_owned();
+    let fault = |target: &TargetFacts| match target.health.state() {
+        Target::Down { fault, .. } => fault.to_owned(),
+        Target::Unknown | Target::Up { .. } => "none".to_owned(),
+    };
     vec![
         ("target", lines(&state)),
         ("target-fault", lines(&fault)),
-        ("target-failures", lines(&|target| grouped(target.failures))),
+        (
+            "target-failures",
+            lines(&|target| grouped(target.health.failures())),
+        ),
         ("target-restarts", lines(&|target| grouped(target.restarts))),
     ]
 }

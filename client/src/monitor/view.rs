@@ -11,9 +11,7 @@ use serde::Serialize;
 use super::Sources;
 use super::history::Note;
 use crate::control_plane::{Placed, PollEvent};
-use crate::telemetry::{
-    CommandCounts, DeliveryCounts, Facts, PollCounts, TargetFacts, TargetState,
-};
+use crate::telemetry::{CommandCounts, DeliveryCounts, Facts, PollCounts, TargetFacts};
 
 /// Everything that was known of a client at one moment.
 #[derive(Debug)]
@@ -103,19 +101,23 @@ struct Clocks {
 impl Clocks {
     fn judge(&self, readiness: Readiness, facts: &Facts) -> (Level, Vec<Reason>) {
         let targets = facts.targets.iter();
-        let targets = targets.map(|(channel, target)| (channel.clone(), self.target(target)));
+        let targets = targets.map(|(channel, target)| {
+            let state = self.state_of(target);
+            (channel.clone(), state)
+        });
         let draining = facts.draining_since.map(|since| self.on_the_clients(since));
         judge(readiness, targets, draining)
     }
 
-    fn target(&self, target: &TargetFacts) -> Target {
-        let since = self.on_the_clients(target.since);
-        match target.state {
-            TargetState::Unknown => Target::Unknown,
-            TargetState::Up => Target::Up { since },
-            TargetState::Down => Target::Down {
-                since,
-                fault: target.fault.unwrap_or("unknown"),
+    fn state_of(&self, target: &TargetFacts) -> Target {
+        match target.health.state() {
+            Target::Unknown => Target::Unknown,
+            Target::Up { since } => Target::Up {
+                since: self.on_the_clients(since),
+            },
+            Target::Down { since, fault } => Target::Down {
+                since: self.on_the_clients(since),
+                fault,
             },
         }
     }
@@ -200,7 +202,7 @@ struct Deliveries {
 
 #[derive(Debug, Serialize)]
 struct TargetView {
-    state: TargetState,
+    state: &'static str,
     /// Since when; absent while nothing is known.
     since: Option<Moment>,
     fault: Option<&'static str>,
@@ -301,12 +303,16 @@ impl Deliveries {
 
 impl TargetView {
     fn of(snapshot: &Snapshot, target: &TargetFacts) -> Self {
-        let known = target.state != TargetState::Unknown;
+        let (state, since, fault) = match target.health.state() {
+            Target::Unknown => ("unknown", None, None),
+            Target::Up { since } => ("up", Some(since), None),
+            Target::Down { since, fault } => ("down", Some(since), Some(fault)),
+        };
         Self {
-            state: target.state,
-            since: snapshot.moment_of(known.then_some(target.since)),
-            fault: target.fault,
-            failures: target.failures,
+            state,
+            since: snapshot.moment_of(since),
+            fault,
+            failures: target.health.failures(),
             restarts: target.restarts,
         }
     }

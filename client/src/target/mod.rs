@@ -41,6 +41,8 @@ pub struct Answer {
     pub kind: ResponseType,
     /// Where the answer was made here because the target gave none: why.
     pub failure: Option<TunnelFailure>,
+    /// Whether the target itself said this. Not so for what is answered here in its place.
+    pub by_target: bool,
 }
 
 /// What a target says before its answer: notifications and requests of the server, byte for byte.
@@ -94,14 +96,15 @@ impl Target for AnyTarget {
 }
 
 impl Answer {
-    /// The target took a message that asks for no answer.
-    fn acknowledged(code: u16, headers: Vec<(String, Vec<String>)>) -> Self {
+    /// A message that asks for no answer was passed on, and `by_target` says whether the target said so.
+    fn acknowledged(code: u16, headers: Vec<(String, Vec<String>)>, by_target: bool) -> Self {
         Self {
             code,
             headers,
             json: None,
             kind: ResponseType::NotifyAck,
             failure: None,
+            by_target,
         }
     }
 
@@ -119,6 +122,7 @@ impl Answer {
             json: Some(json),
             kind,
             failure: Some(failure),
+            by_target: false,
         }
     }
 }

@@ -14,6 +14,8 @@ use std::time::Duration;
 
 use http::{HeaderMap, HeaderValue};
 use moorline::model::poll::Interruption;
+use moorline::model::target_health::Evidence;
+use moorline::model::wire::{Channel, FailureSource, TunnelFailure};
 use moorline::monitor::{ListenAddress, Monitor, Sources};
 use moorline::telemetry::Telemetry;
 use moorline::{
@@ -76,6 +78,20 @@ impl Canned {
             telemetry,
             memory,
         }
+    }
+
+    /// The target of a channel has answered.
+    pub fn up(&self, channel: &Channel) {
+        self.telemetry.serves([channel]);
+        self.telemetry.target(channel, Evidence::Answered);
+    }
+
+    /// The target of the channel main has failed.
+    pub fn down(&self, source: FailureSource) {
+        let failure = TunnelFailure::without_answer(source);
+        let evidence = Evidence::Failed(failure);
+        self.telemetry.serves([&Channel::main()]);
+        self.telemetry.target(&Channel::main(), evidence);
     }
 
     /// Polls once for each answer.

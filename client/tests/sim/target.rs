@@ -136,5 +136,6 @@ fn answer(json: Option<String>, failure: Option<TunnelFailure>) -> Answer {
         json,
         kind: ResponseType::JsonRpcResponse,
         failure,
+        by_target: true,
     }
 }

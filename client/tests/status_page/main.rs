@@ -23,7 +23,7 @@ use std::time::Duration;
 
 use browser::Browser;
 use canned::{Canned, SECRETS, Says};
-use moorline::model::wire::Channel;
+use moorline::model::wire::{Channel, FailureSource};
 use serde_json::json;
 
 /// Names the program to use.
@@ -97,7 +97,7 @@ struct Checks<'a> {
 impl Checks<'_> {
     fn shows_everything_and_follows_changes(&mut self) {
         let canned = self.runtime.block_on(busy());
-        canned.telemetry.target_up(&Channel::main());
+        canned.up(&Channel::main());
         let mut sources = canned.sources();
         sources.note_every = Duration::from_millis(25);
         let monitor = self.runtime.block_on(canned::start(sources));
@@ -118,7 +118,7 @@ impl Checks<'_> {
             .evaluate("document.querySelector('details').open = true");
         self.is_readable_everywhere("busy");
 
-        canned.telemetry.target_down(&Channel::main(), "connect");
+        canned.down(FailureSource::Connect);
         self.browser
             .until("document.documentElement.dataset.level === 'degraded'");
         assert_eq!(
@@ -127,7 +127,7 @@ impl Checks<'_> {
         );
         self.is_readable_everywhere("degraded");
         let side = Channel::parse("side").unwrap();
-        canned.telemetry.target_up(&side);
+        canned.up(&side);
         self.browser
             .until("document.querySelector('[data-text=target]').textContent.includes('side: ')");
         let states = self.text("target");

@@ -131,7 +131,7 @@ impl HttpTarget {
             return match judge(None, head.status, b"") {
                 Judged::Failure(failure) => Err(failure),
                 Judged::Accepted { code } | Judged::PassThrough { code, .. } => {
-                    Ok(Answer::acknowledged(code, head.headers))
+                    Ok(Answer::acknowledged(code, head.headers, true))
                 }
             };
         };
@@ -149,6 +149,7 @@ impl HttpTarget {
             json: Some(json),
             kind: ResponseType::JsonRpcResponse,
             failure: None,
+            by_target: true,
         })
     }
 
@@ -161,6 +162,7 @@ impl HttpTarget {
             json: None,
             kind: ResponseType::SessionTerminationResponse,
             failure: None,
+            by_target: true,
         })
     }
 

@@ -76,6 +76,7 @@ impl StdioTarget {
     /// counted in `telemetry`.
     #[must_use]
     pub fn new(settings: StdioTargetSettings, channel: Channel, telemetry: Arc<Telemetry>) -> Self {
+        telemetry.serves([&channel]);
         let shared = Shared::new(settings, channel, telemetry);
         Self { shared }
     }
@@ -146,6 +147,7 @@ impl Target for StdioTarget {
             json: None,
             kind: ResponseType::SessionTerminationResponse,
             failure: None,
+            by_target: false,
         }
     }
 }
@@ -176,12 +178,13 @@ fn answered(text: String) -> Answer {
         json: Some(text),
         kind: ResponseType::JsonRpcResponse,
         failure: None,
+        by_target: true,
     }
 }
 
 /// What streamable HTTP answers to a message that asks for nothing.
 fn taken() -> Answer {
-    Answer::acknowledged(PIPE_ACCEPTED_CODE, Vec::new())
+    Answer::acknowledged(PIPE_ACCEPTED_CODE, Vec::new(), false)
 }
 
 fn unsendable(fault: PipeFault) -> TunnelFailure {

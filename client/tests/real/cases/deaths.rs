@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
+use moorline::model::readiness::Target;
 use moorline::model::wire::Channel;
-use moorline::telemetry::TargetState;
 use serde_json::json;
 
 use super::Scene;
@@ -38,7 +38,10 @@ pub async fn a_killed_child_is_noticed_and_replaced(scene: Scene, installed: Arc
         );
     }
     if let Some(facts) = house.facts() {
-        assert_eq!(facts.target(&Channel::main()).state, TargetState::Down);
+        assert!(matches!(
+            facts.target(&Channel::main()).health.state(),
+            Target::Down { .. }
+        ));
     }
 
     // The new one knows nothing of the session, and the caller is told so. The first calls may come
@@ -58,7 +61,10 @@ pub async fn a_killed_child_is_noticed_and_replaced(scene: Scene, installed: Arc
     assert_eq!(pids.len(), 2, "one more");
     assert_eq!(pids[0], killed[0]);
     if let Some(facts) = house.facts() {
-        assert_eq!(facts.target(&Channel::main()).state, TargetState::Up);
+        assert!(matches!(
+            facts.target(&Channel::main()).health.state(),
+            Target::Up { .. }
+        ));
     }
     house.close(&[]).await;
 }
@@ -89,6 +95,9 @@ pub async fn a_killed_server_is_noticed(scene: Scene, installed: Arc<Installed>)
         "connection_refused"
     );
     let facts = house.facts().expect("a client inside");
-    assert_eq!(facts.target(&Channel::main()).state, TargetState::Down);
+    assert!(matches!(
+        facts.target(&Channel::main()).health.state(),
+        Target::Down { .. }
+    ));
     house.close(&[]).await;
 }
