@@ -68,6 +68,8 @@ pub struct CommandCounts {
     pub unreadable: u64,
     /// Received and skipped, since their type is not known.
     pub skipped: u64,
+    /// Received and dropped, since one with the same id was not answered yet.
+    pub repeated: u64,
     /// Dropped because nobody waited for them any more.
     pub expired: u64,
     /// Answered by the target.

@@ -35,7 +35,13 @@ impl<K: Clone + Ord, T> FairQueue<K, T> {
 
     /// The oldest item of the lane whose turn it is.
     pub fn pop(&mut self) -> Option<T> {
-        let lane = self.turns.pop_front()?;
+        self.pop_where(|_| true)
+    }
+
+    /// The same among the lanes that `may` have a turn. The others keep their turns.
+    pub fn pop_where(&mut self, may: impl Fn(&K) -> bool) -> Option<T> {
+        let turn = self.turns.iter().position(may)?;
+        let lane = self.turns.remove(turn)?;
         let items = self.lanes.get_mut(&lane)?;
         let item = items.pop_front();
         if items.is_empty() {
@@ -109,6 +115,18 @@ mod tests {
         assert_eq!((queue.len(), queue.is_empty()), (7, false));
         assert_eq!(drain(&mut queue), [1, 10, 20, 2, 11, 3, 4]);
         assert!(queue.is_empty());
+    }
+
+    #[test]
+    fn a_lane_that_may_not_have_its_turn_keeps_it() {
+        let mut queue = FairQueue::new();
+        for (lane, item) in [('a', 1), ('b', 10), ('a', 2), ('b', 11), ('c', 20)] {
+            queue.push(lane, item);
+        }
+        assert_eq!(queue.pop_where(|lane| *lane != 'a'), Some(10));
+        assert_eq!(queue.pop_where(|_| false), None);
+        assert_eq!(queue.len(), 4);
+        assert_eq!(drain(&mut queue), [1, 20, 11, 2]);
     }
 
     #[test]

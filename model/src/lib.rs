@@ -19,6 +19,7 @@
 //! | [`target_health`] | whether a target answers, from what became of its calls |
 //! | [`readiness`] | what the probes say of polls and target together |
 //! | [`dump`] | what a dump of an HTTP exchange may show |
+//! | [`dispatch`] | which received command runs now |
 //! | [`fair`] | which of several waiting commands is next |
 //! | [`schedule`] | how many commands to ask for, when to poll next, and whether the client is ready |
 //!
@@ -51,6 +52,7 @@ pub mod awaited;
 pub mod backoff;
 pub mod deadline;
 pub mod delivery;
+pub mod dispatch;
 pub mod dump;
 pub mod fair;
 pub mod jsonrpc;

@@ -4,15 +4,15 @@
 mod wait;
 mod work;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::num::NonZeroUsize;
 use std::sync::Arc;
 use std::time::Duration;
 
 use moorline_model::deadline::DEFAULT_CONNECTION_MAX_TTL;
-use moorline_model::fair::FairQueue;
+use moorline_model::dispatch::{Dispatch, Order, Place, Refusal};
 use moorline_model::wire::{Channel, CommandKind};
-use tokio::task::JoinSet;
+use tokio::task::{Id, JoinError, JoinSet};
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
@@ -21,7 +21,10 @@ use crate::control_plane::{ControlPlane, Deliver, Poller, Queued};
 use crate::target::Target;
 use crate::telemetry::Telemetry;
 use wait::Wait;
-use work::Work;
+use work::{Work, Worked};
+
+/// How long the failures may take to be delivered that are answered when the time to drain is over.
+const LAST_WORDS: Duration = Duration::from_secs(5);
 
 /// How commands are run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -86,10 +89,9 @@ impl<T: Deliver, G: Target> Dispatcher<T, G> {
     ///
     /// Dropping the future gives up every running call, and answers nothing more.
     pub async fn run(self, poller: Poller, stop: &CancellationToken) -> Drained {
-        let room = self.options.concurrency.get();
         let mut running = Running::new(self, poller);
         loop {
-            running.start(room);
+            running.start();
             if running.is_done() {
                 return running.drained;
             }
@@ -104,44 +106,69 @@ struct Running<T, G> {
     poller: Poller,
     /// Whether the poller may still bring something.
     receiving: bool,
-    waiting: FairQueue<Channel, Queued>,
-    tasks: JoinSet<()>,
-    /// When draining is over; `None` until it begins.
-    drain_ends: Option<Instant>,
-    /// Ends every call and answers it with a failure.
-    cut_short: CancellationToken,
+    commands: Dispatch<Queued>,
+    /// When the first of those that wait has expired; perhaps too early, never too late.
+    expiry: Option<Instant>,
+    tasks: JoinSet<Worked>,
+    places: HashMap<Id, Place>,
+    stage: Stage,
+    ends: Ends,
     drained: Drained,
+}
+
+/// How far the end has come.
+#[derive(Clone, Copy)]
+enum Stage {
+    Running,
+    /// Nothing more is received. `None`: there is no limit.
+    Draining(Option<Instant>),
+    /// Calls are answered with a failure.
+    CutShort(Instant),
+    /// Nothing more is sent.
+    Silent,
+}
+
+/// What ends what still runs.
+#[derive(Clone, Default)]
+struct Ends {
+    /// Ends every call: it is answered with a failure.
+    calls: CancellationToken,
+    /// Ends every delivery.
+    deliveries: CancellationToken,
 }
 
 impl<T: Deliver, G: Target> Running<T, G> {
     fn new(dispatcher: Dispatcher<T, G>, poller: Poller) -> Self {
+        let served = dispatcher.targets.keys().cloned().collect();
+        let limit = dispatcher.options.concurrency.get();
         Self {
             dispatcher: Arc::new(dispatcher),
             poller,
             receiving: true,
-            waiting: FairQueue::new(),
+            commands: Dispatch::new(served, limit),
+            expiry: None,
             tasks: JoinSet::new(),
-            drain_ends: None,
-            cut_short: CancellationToken::new(),
+            places: HashMap::new(),
+            stage: Stage::Running,
+            ends: Ends::default(),
             drained: Drained { cut_short: 0 },
         }
     }
 
     fn is_done(&self) -> bool {
-        !self.receiving && self.waiting.is_empty() && self.tasks.is_empty()
+        !self.receiving && self.commands.waiting_count() == 0 && self.tasks.is_empty()
     }
 
-    /// Starts what there is room for.
-    fn start(&mut self, room: usize) {
+    /// Starts what may run.
+    fn start(&mut self) {
         self.drop_expired();
-        while self.tasks.len() < room
-            && let Some(queued) = self.waiting.pop()
-        {
-            let work = Work::new(queued, self.cut_short.clone());
+        while let Some((place, queued)) = self.commands.start() {
             let dispatcher = Arc::clone(&self.dispatcher);
-            self.tasks.spawn(async move { dispatcher.work(work).await });
+            let work = Work::new(queued, self.ends.clone());
+            let task = self.tasks.spawn(async move { dispatcher.work(work).await });
+            self.places.insert(task.id(), place);
         }
-        let (queued, running) = (self.waiting.len(), self.tasks.len());
+        let (queued, running) = (self.commands.waiting_count(), self.commands.running_count());
         self.dispatcher.telemetry.commands(|counts| {
             (counts.queued, counts.running) = (queued, running);
         });
@@ -149,48 +176,65 @@ impl<T: Deliver, G: Target> Running<T, G> {
 
     /// Waits for whatever happens first.
     async fn next_event(&mut self, stop: &CancellationToken) {
-        let draining = self.drain_ends.is_some();
-        let drain_ends = self.drain_ends;
-        let expiry = self
-            .waiting
-            .iter()
-            .filter_map(|queued| Wait::of(queued).end())
-            .min();
         tokio::select! {
             biased;
-            () = stop.cancelled(), if !draining => self.begin_to_drain(),
-            () = at(drain_ends), if draining && !self.cut_short.is_cancelled() => self.end_of_drain(),
-            Some(ended) = self.tasks.join_next(), if !self.tasks.is_empty() => {
-                if ended.is_err() {
-                    // Nothing in a task is meant to panic, and a panic is no reason to stop the others.
-                    tracing::error!("a command ended in a panic");
-                }
-            }
+            () = stop.cancelled(), if matches!(self.stage, Stage::Running) => self.begin_to_drain(),
+            () = at(self.stage.end()) => self.next_stage(),
+            Some(ended) = self.tasks.join_next_with_id(), if !self.tasks.is_empty() => self.ended(ended),
             queued = self.poller.next_queued(), if self.receiving => match queued {
                 Some(queued) => self.receive(queued),
                 None => {
                     self.receiving = false;
-                    if !draining {
+                    if matches!(self.stage, Stage::Running) {
                         self.begin_to_drain();
                     }
                 }
             },
-            () = at(expiry) => {}
+            () = at(self.expiry) => {}
+        }
+    }
+
+    fn ended(&mut self, ended: Result<(Id, Worked), JoinError>) {
+        let task = match ended {
+            Ok((task, worked)) => {
+                if worked == Worked::CutShort {
+                    self.drained.cut_short = self.drained.cut_short.saturating_add(1);
+                }
+                task
+            }
+            Err(error) => {
+                // Nothing in a task is meant to panic, and a panic is no reason to stop the others.
+                tracing::error!("a command ended in a panic");
+                error.id()
+            }
+        };
+        if let Some(place) = self.places.remove(&task) {
+            self.commands.ended(place);
         }
     }
 
     fn begin_to_drain(&mut self) {
         self.poller.stop_token().cancel();
-        self.drain_ends = Some(Instant::now() + self.dispatcher.options.drain);
+        let drain = self.dispatcher.options.drain;
+        self.stage = Stage::Draining(Instant::now().checked_add(drain));
     }
 
-    fn end_of_drain(&mut self) {
-        self.drained.cut_short = self.waiting.len().saturating_add(self.tasks.len());
-        tracing::warn!(
-            commands = self.drained.cut_short,
-            "the time to drain is over: what still runs is answered with a failure"
-        );
-        self.cut_short.cancel();
+    fn next_stage(&mut self) {
+        self.stage = match self.stage {
+            Stage::Draining(_) => {
+                let waiting = self.commands.waiting_count();
+                tracing::warn!(
+                    commands = waiting.saturating_add(self.tasks.len()),
+                    "the time to drain is over: what still runs is answered with a failure"
+                );
+                self.ends.calls.cancel();
+                Stage::CutShort(Instant::now() + LAST_WORDS)
+            }
+            Stage::Running | Stage::CutShort(_) | Stage::Silent => {
+                self.ends.deliveries.cancel();
+                Stage::Silent
+            }
+        };
     }
 
     // spec: CMD-2, CMD-29
@@ -203,25 +247,55 @@ impl<T: Deliver, G: Target> Running<T, G> {
             received_unix_ms = unix_ms(queued.arrived),
             "command received"
         );
-        if queued.command.kind == CommandKind::Unknown {
-            tracing::warn!(
-                command_type = receipt.command_type,
-                "command skipped: its type is not known"
-            );
-            self.dispatcher.telemetry.commands(|counts| {
-                counts.skipped = counts.skipped.saturating_add(1);
-            });
-            return;
+        let is_unknown = queued.command.kind == CommandKind::Unknown;
+        let unknown = is_unknown.then(|| receipt.command_type.to_owned());
+        let expiry = Wait::of(&queued).end();
+        match self.commands.receive(Order::of(&queued.command), queued) {
+            Ok(()) => self.expiry = [self.expiry, expiry].into_iter().flatten().min(),
+            Err(refusal) => self.refused(refusal, unknown.as_deref()),
         }
-        self.waiting.push(queued.command.channel.clone(), queued);
+    }
+
+    fn refused(&self, refusal: Refusal, command_type: Option<&str>) {
+        match refusal {
+            Refusal::Repeated => {
+                tracing::warn!("command dropped: one with its id is not answered yet");
+            }
+            Refusal::UnknownType => {
+                tracing::warn!(command_type, "command skipped: its type is not known");
+            }
+        }
+        self.dispatcher.telemetry.commands(|counts| {
+            let count = match refusal {
+                Refusal::Repeated => &mut counts.repeated,
+                Refusal::UnknownType => &mut counts.skipped,
+            };
+            *count = count.saturating_add(1);
+        });
     }
 
     /// Gives back the places of commands that nobody waits for any more.
     // spec: CMD-19
     fn drop_expired(&mut self) {
+        if self.expiry.is_none_or(|expiry| Instant::now() < expiry) {
+            return;
+        }
         let in_time = |queued: &Queued| !Wait::of(queued).is_over();
-        let expired = self.waiting.remove_unless(in_time);
+        let expired = self.commands.remove_unless(in_time);
         self.dispatcher.expired(expired.len());
+        let waiting = self.commands.waiting();
+        self.expiry = waiting.filter_map(|queued| Wait::of(queued).end()).min();
+    }
+}
+
+impl Stage {
+    /// When it is over.
+    fn end(self) -> Option<Instant> {
+        match self {
+            Self::Draining(end) => end,
+            Self::CutShort(end) => Some(end),
+            Self::Running | Self::Silent => None,
+        }
     }
 }
 

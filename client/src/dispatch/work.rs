@@ -1,7 +1,5 @@
 //! One command, from its turn to the delivery of its answer.
 
-use std::time::Duration;
-
 use moorline_model::awaited::{
     Awaited, INVALID_MESSAGE, NOTIFY_CODE, SHUTTING_DOWN, UNKNOWN_CHANNEL, UNKNOWN_CHANNEL_CODE,
 };
@@ -14,30 +12,35 @@ use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
 use super::wait::Wait;
-use super::{Dispatcher, at};
+use super::{Dispatcher, Ends, at};
 use crate::control_plane::{Deliver, Delivered, Queued, Response, Undelivered};
 use crate::target::{Answer, Call, Notes, Target, Termination};
 
 /// How many messages of the target may wait to be delivered.
 const NOTES: usize = 64;
 
-/// How long the failures may take that are delivered when the time to drain is over.
-const LAST_WORDS: Duration = Duration::from_secs(5);
-
 /// A command whose turn has come.
 pub(super) struct Work {
     command: Command,
     wait: Wait,
-    cut_short: CancellationToken,
+    ends: Ends,
+}
+
+/// How the work on a command ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Worked {
+    /// Its call was answered with a failure because the time to drain was over.
+    CutShort,
+    Done,
 }
 
 impl Work {
     /// Takes a command out of the queue, and gives its place back.
-    pub(super) fn new(queued: Queued, cut_short: CancellationToken) -> Self {
+    pub(super) fn new(queued: Queued, ends: Ends) -> Self {
         Self {
             wait: Wait::of(&queued),
             command: queued.command,
-            cut_short,
+            ends,
         }
     }
 
@@ -58,15 +61,24 @@ impl Work {
 impl<T: Deliver, G: Target> Dispatcher<T, G> {
     /// Runs one command and delivers its answer, unless its deadline passes before.
     // spec: CMD-18, CMD-19
-    pub(super) async fn work(&self, work: Work) {
-        if !self.run_and_answer(&work).await {
+    pub(super) async fn work(&self, work: Work) -> Worked {
+        let answer = self.run_and_answer(&work).await;
+        let Some(answer) = answer else {
             self.expired(1);
+            return Worked::Done;
+        };
+        self.count_result(&answer);
+        if answer.failure == Some(SHUTTING_DOWN) {
+            Worked::CutShort
+        } else {
+            Worked::Done
         }
     }
 
-    /// False when the deadline passed before it was done. The call and each delivery keep to it.
+    /// What was answered; `None` when the deadline passed before that was done. The call and each delivery
+    /// keep to it.
     // spec: CMD-30
-    async fn run_and_answer(&self, work: &Work) -> bool {
+    async fn run_and_answer(&self, work: &Work) -> Option<Answer> {
         let (notes, received) = mpsc::channel(NOTES);
         let ended = CancellationToken::new();
         let answer = async {
@@ -77,11 +89,8 @@ impl<T: Deliver, G: Target> Dispatcher<T, G> {
             answer
         };
         let (answer, ()) = tokio::join!(answer, self.deliver_notes(work, received, &ended));
-        if work.wait.is_over() {
-            return false;
-        }
-        self.count_result(&answer);
-        self.deliver_answer(work, &answer).await
+        let in_time = !work.wait.is_over() && self.deliver_answer(work, &answer).await;
+        in_time.then_some(answer)
     }
 
     /// Asks the target once. The messages that it sends meanwhile end when this does.
@@ -114,7 +123,7 @@ impl<T: Deliver, G: Target> Dispatcher<T, G> {
         };
         tokio::select! {
             biased;
-            () = work.cut_short.cancelled() => work.failed(SHUTTING_DOWN),
+            () = work.ends.calls.cancelled() => work.failed(SHUTTING_DOWN),
             answer = asked => answer,
             () = at(deadline) => work.failed(TunnelFailure::without_answer(FailureSource::Timeout)),
         }
@@ -141,7 +150,7 @@ impl<T: Deliver, G: Target> Dispatcher<T, G> {
             };
             let sent = match work.response(&body) {
                 Some(response) if lane.may_send() => {
-                    let cancel = &work.cut_short;
+                    let cancel = &work.ends.calls;
                     self.client
                         .respond(&response, work.wait.end(), cancel)
                         .await
@@ -167,12 +176,8 @@ impl<T: Deliver, G: Target> Dispatcher<T, G> {
         let Some(response) = work.response(&body) else {
             return true;
         };
-        let never = CancellationToken::new();
-        let sent = tokio::select! {
-            biased;
-            sent = self.client.respond(&response, work.wait.end(), &never) => sent,
-            () = last_words(&work.cut_short) => Err(GIVEN_UP),
-        };
+        let (until, cancel) = (work.wait.end(), &work.ends.deliveries);
+        let sent = self.client.respond(&response, until, cancel).await;
         if sent.is_err_and(|undelivered| undelivered.fault == DeliveryFault::DeadlinePassed) {
             return false;
         }
@@ -199,12 +204,6 @@ async fn next_note(
     }
     notes.close();
     notes.recv().await
-}
-
-/// Ends some seconds after the time to drain is over.
-async fn last_words(cut_short: &CancellationToken) {
-    cut_short.cancelled().await;
-    tokio::time::sleep(LAST_WORDS).await;
 }
 
 impl<T, G> Dispatcher<T, G> {

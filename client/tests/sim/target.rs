@@ -23,15 +23,16 @@ impl SimTarget {
 /// A call that runs, counted until it is dropped.
 struct Running {
     world: World,
-    /// The command, where it is known.
+    /// The command, of a request.
     id: Option<usize>,
 }
 
 impl Running {
     fn begin(world: &World, id: Option<usize>) -> Self {
         let mut state = world.lock();
-        state.running += 1;
-        state.most_running = state.most_running.max(state.running);
+        let running = state.running_mut(id);
+        running.now += 1;
+        running.most = running.most.max(running.now);
         let world = world.clone();
         Self { world, id }
     }
@@ -40,7 +41,7 @@ impl Running {
 impl Drop for Running {
     fn drop(&mut self) {
         let mut state = self.world.lock();
-        state.running -= 1;
+        state.running_mut(self.id).now -= 1;
         let order = self.id.map(|id| &state.orders[id]);
         let overdue =
             order.is_some_and(|order| order.deadline().is_some_and(|end| Instant::now() > end));

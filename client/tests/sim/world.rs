@@ -93,13 +93,21 @@ pub struct State {
     pub oversends: bool,
     /// Whether one poll is in flight at a time.
     pub single: bool,
-    pub running: usize,
-    pub most_running: usize,
+    pub requests: Running,
+    /// What is no request.
+    pub others: Running,
     /// Calls that ran on when nobody waited for them any more.
     pub overdue: u64,
     /// The revision of the last token that a poll carried.
     pub last_sent: u64,
     pub report: Report,
+}
+
+/// Calls that the target runs.
+#[derive(Clone, Copy, Default)]
+pub struct Running {
+    pub now: usize,
+    pub most: usize,
 }
 
 /// What happened in one run or in many.
@@ -135,8 +143,8 @@ impl World {
             faults: plan.faults,
             oversends: plan.oversends,
             single: plan.in_flight == 1,
-            running: 0,
-            most_running: 0,
+            requests: Running::default(),
+            others: Running::default(),
             overdue: 0,
             last_sent: 0,
             report: Report::default(),
@@ -205,6 +213,13 @@ impl World {
 }
 
 impl State {
+    pub fn running_mut(&mut self, request: Option<usize>) -> &mut Running {
+        match request {
+            Some(_) => &mut self.requests,
+            None => &mut self.others,
+        }
+    }
+
     pub fn note(&mut self, text: String) {
         let at = self.begun.elapsed().as_millis();
         self.report.log.push(format!("{at:>8} {text}"));

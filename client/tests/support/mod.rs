@@ -13,6 +13,7 @@
 )]
 
 pub mod capture;
+pub mod memory;
 pub mod player;
 pub mod target;
 pub mod tls;

@@ -4,7 +4,8 @@ use super::json::{for_each_element, for_each_member, string_text};
 /// The most header names that one command may bring.
 pub const MAX_COMMAND_HEADERS: usize = 128;
 
-/// The greatest size of a command's headers: the lengths of the names and of the values, in bytes.
+/// The greatest size of a command's headers: the lengths of the names and of the values, in bytes, and
+/// one for each value.
 pub const MAX_COMMAND_HEADER_BYTES: usize = 65_536;
 
 /// Reads the member `headers` of a command: an object whose values are strings or arrays of strings.
@@ -44,6 +45,7 @@ impl Headers {
             return;
         }
         let bytes = values.iter().map(String::len).sum::<usize>();
+        let bytes = bytes.saturating_add(values.len());
         self.bytes = self.bytes.saturating_add(name.len()).saturating_add(bytes);
         if self.bytes > MAX_COMMAND_HEADER_BYTES {
             self.fault = Some(CommandFault::HeadersTooLarge);
@@ -86,7 +88,11 @@ mod tests {
     }
 
     fn big(bytes: usize) -> String {
-        format!(r#"{{"name":["","{}"]}}"#, "v".repeat(bytes - 4))
+        format!(r#"{{"name":["","{}"]}}"#, "v".repeat(bytes - 6))
+    }
+
+    fn empty_values(count: usize) -> String {
+        format!(r#"{{"name":[{}]}}"#, vec![r#""""#; count].join(","))
     }
 
     // spec-test: CMD-4
@@ -129,5 +135,10 @@ mod tests {
         assert_eq!(read(&many(129)), Err(CommandFault::HeadersTooMany));
         assert_eq!(read(&big(65_536)).map(|found| found.len()), Ok(1));
         assert_eq!(read(&big(65_537)), Err(CommandFault::HeadersTooLarge));
+        assert_eq!(read(&empty_values(65_532)).map(|found| found.len()), Ok(1));
+        assert_eq!(
+            read(&empty_values(65_533)),
+            Err(CommandFault::HeadersTooLarge)
+        );
     }
 }

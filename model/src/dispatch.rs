@@ -1,0 +1,394 @@
+//! Which received commands run, and when: a pure machine that holds them until their turn.
+//!
+//! A request waits for an answer, and so many run at once. Everything else (answers and cancellations
+//! for the target, notifications, ends of sessions) has places of its own: calls that run may wait for
+//! just that.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::awaited::Awaited;
+use crate::fair::FairQueue;
+use crate::wire::{Channel, Command, CommandKind};
+
+/// The received commands, each with what the caller keeps for it.
+#[derive(Debug)]
+pub struct Dispatch<T> {
+    served: BTreeSet<Channel>,
+    requests: Lane<T>,
+    others: Lane<T>,
+    /// The ids of all that wait or run.
+    ids: BTreeSet<String>,
+}
+
+/// What must be known of a command to decide when it runs.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Order {
+    id: String,
+    channel: Channel,
+    kind: CommandKind,
+    is_request: bool,
+}
+
+/// Why a command is not taken.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Refusal {
+    /// One with the same id waits or runs, and will be answered.
+    Repeated,
+    /// Its type is of a later version.
+    UnknownType,
+}
+
+/// The place of a command that runs. It is given back with [`Dispatch::ended`].
+#[derive(Debug, PartialEq, Eq)]
+#[must_use]
+pub struct Place {
+    id: String,
+    channel: Channel,
+    is_request: bool,
+}
+
+impl<T> Dispatch<T> {
+    /// A machine for the channels that are `served`. So many requests run at once as `limit` says, and
+    /// so many of everything else.
+    #[must_use]
+    pub fn new(served: BTreeSet<Channel>, limit: usize) -> Self {
+        let channels = served.len();
+        Self {
+            served,
+            requests: Lane::new(channels, limit),
+            others: Lane::new(channels, limit),
+            ids: BTreeSet::new(),
+        }
+    }
+
+    /// Takes a command, to be run when it is its turn.
+    ///
+    /// # Errors
+    ///
+    /// Why it is never to be run.
+    // spec: CMD-2, CMD-31
+    pub fn receive(&mut self, order: Order, item: T) -> Result<(), Refusal> {
+        if order.kind == CommandKind::Unknown {
+            return Err(Refusal::UnknownType);
+        }
+        if !self.ids.insert(order.id.clone()) {
+            return Err(Refusal::Repeated);
+        }
+        // Nobody runs what is for a channel that is not served: it needs no place.
+        let is_request = order.is_request && self.served.contains(&order.channel);
+        let channel = order.channel;
+        let place = Place {
+            id: order.id,
+            channel: channel.clone(),
+            is_request,
+        };
+        let waiting = Waiting { place, item };
+        self.lane(is_request).waiting.push(channel, waiting);
+        Ok(())
+    }
+
+    /// The next command that may run now.
+    // spec: RPT-7, CMD-32
+    pub fn start(&mut self) -> Option<(Place, T)> {
+        let started = self.others.start().or_else(|| self.requests.start())?;
+        Some((started.place, started.item))
+    }
+
+    /// Gives back the place of a command that has ended.
+    pub fn ended(&mut self, place: Place) {
+        self.lane(place.is_request).places.give_back(&place.channel);
+        self.ids.remove(&place.id);
+    }
+
+    /// Takes out those waiting commands that are not to be kept.
+    pub fn remove_unless(&mut self, mut keep: impl FnMut(&T) -> bool) -> Vec<T> {
+        let mut removed = Vec::new();
+        for lane in [&mut self.requests, &mut self.others] {
+            removed.extend(lane.waiting.remove_unless(|waiting| keep(&waiting.item)));
+        }
+        for waiting in &removed {
+            self.ids.remove(&waiting.place.id);
+        }
+        removed.into_iter().map(|waiting| waiting.item).collect()
+    }
+
+    /// What waits, in no particular order.
+    pub fn waiting(&self) -> impl Iterator<Item = &T> {
+        let all = self
+            .requests
+            .waiting
+            .iter()
+            .chain(self.others.waiting.iter());
+        all.map(|waiting| &waiting.item)
+    }
+
+    /// How many commands wait.
+    #[must_use]
+    pub fn waiting_count(&self) -> usize {
+        let others = self.others.waiting.len();
+        self.requests.waiting.len().saturating_add(others)
+    }
+
+    /// How many commands run.
+    #[must_use]
+    pub fn running_count(&self) -> usize {
+        let others = self.others.places.running;
+        self.requests.places.running.saturating_add(others)
+    }
+
+    fn lane(&mut self, is_request: bool) -> &mut Lane<T> {
+        if is_request {
+            &mut self.requests
+        } else {
+            &mut self.others
+        }
+    }
+}
+
+impl Order {
+    /// What a command's is.
+    #[must_use]
+    pub fn of(command: &Command) -> Self {
+        Self {
+            id: command.request_id.clone(),
+            channel: command.channel.clone(),
+            kind: command.kind,
+            is_request: Awaited::by_command(command).request().is_some(),
+        }
+    }
+}
+
+/// Commands of one kind.
+#[derive(Debug)]
+struct Lane<T> {
+    waiting: FairQueue<Channel, Waiting<T>>,
+    places: Places,
+}
+
+#[derive(Debug)]
+struct Waiting<T> {
+    place: Place,
+    item: T,
+}
+
+impl<T> Lane<T> {
+    fn new(channels: usize, limit: usize) -> Self {
+        Self {
+            waiting: FairQueue::new(),
+            places: Places {
+                channels,
+                limit,
+                running: 0,
+                of_each: BTreeMap::new(),
+            },
+        }
+    }
+
+    fn start(&mut self) -> Option<Waiting<T>> {
+        let places = &self.places;
+        let started = self
+            .waiting
+            .pop_where(|channel| places.may_start(channel))?;
+        self.places.take(&started.place.channel);
+        Some(started)
+    }
+}
+
+/// How many commands of one kind run, of which channel, and how many may.
+#[derive(Debug)]
+struct Places {
+    channels: usize,
+    limit: usize,
+    running: usize,
+    /// Channels of which something runs.
+    of_each: BTreeMap<Channel, usize>,
+}
+
+impl Places {
+    /// A channel of which nothing runs finds a place kept for it, as long as half of the places are
+    /// enough for that: calls that hang on one channel are no reason to serve no other.
+    fn may_start(&self, channel: &Channel) -> bool {
+        if !self.of_each.contains_key(channel) {
+            return self.running < self.limit;
+        }
+        let idle = self.channels.saturating_sub(self.of_each.len());
+        let kept = idle.min(self.limit / 2);
+        self.running.saturating_add(kept) < self.limit
+    }
+
+    fn take(&mut self, channel: &Channel) {
+        self.running = self.running.saturating_add(1);
+        let of_this = self.of_each.entry(channel.clone()).or_default();
+        *of_this = of_this.saturating_add(1);
+    }
+
+    fn give_back(&mut self, channel: &Channel) {
+        self.running = self.running.saturating_sub(1);
+        if let Some(of_this) = self.of_each.get_mut(channel) {
+            *of_this = of_this.saturating_sub(1);
+            if *of_this == 0 {
+                self.of_each.remove(channel);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    const REQUEST: &str = r#"{"jsonrpc":"2.0","id":1,"method":"tools/call"}"#;
+    const CANCELLED: &str = r#"{"jsonrpc":"2.0","method":"notifications/cancelled"}"#;
+    const REPLY: &str = r#"{"jsonrpc":"2.0","id":"s","result":{}}"#;
+
+    fn order(id: u32, channel: &str, kind: &str, message: &str) -> Order {
+        let text = format!(
+            r#"{{"request_id":"{id}","shard_token":"t","command_type":"{kind}","channel":"{channel}","jsonrpc":{message}}}"#
+        );
+        Order::of(&Command::parse(&text).unwrap())
+    }
+
+    fn dispatch(channels: &[&str], limit: usize) -> Dispatch<u32> {
+        let served = channels.iter().map(|name| Channel::parse(name).unwrap());
+        Dispatch::new(served.collect(), limit)
+    }
+
+    fn receive(dispatch: &mut Dispatch<u32>, id: u32, channel: &str, message: &str) {
+        let order = order(id, channel, "jsonrpc", message);
+        assert_eq!(dispatch.receive(order, id), Ok(()));
+    }
+
+    fn start(dispatch: &mut Dispatch<u32>) -> (Vec<Place>, Vec<u32>) {
+        std::iter::from_fn(|| dispatch.start()).unzip()
+    }
+
+    // spec-test: RPT-7, CMD-32
+    #[test]
+    fn what_running_calls_may_wait_for_finds_a_place() {
+        let mut dispatch = dispatch(&["main"], 2);
+        for id in 1..=4 {
+            receive(&mut dispatch, id, "main", REQUEST);
+        }
+        let (mut places, started) = start(&mut dispatch);
+        assert_eq!(started, [1, 2]);
+        receive(&mut dispatch, 5, "main", REPLY);
+        receive(&mut dispatch, 6, "main", CANCELLED);
+        receive(&mut dispatch, 7, "nowhere", REQUEST);
+        let end = order(8, "main", "session_termination", "null");
+        assert_eq!(dispatch.receive(end, 8), Ok(()));
+        let (others, started) = start(&mut dispatch);
+        assert_eq!(started, [5, 7], "as many as there are places");
+        for place in others {
+            dispatch.ended(place);
+        }
+        assert_eq!(start(&mut dispatch).1, [6, 8]);
+        dispatch.ended(places.remove(0));
+        assert_eq!(start(&mut dispatch).1, [3]);
+        assert_eq!((dispatch.waiting_count(), dispatch.running_count()), (1, 4));
+    }
+
+    // spec-test: RPT-7, CMD-32
+    #[test]
+    fn calls_that_hang_on_one_channel_leave_room_for_the_others() {
+        for (channels, limit, of_one) in [
+            (&["a"][..], 10, 10),
+            (&["a", "b"], 10, 9),
+            (&["a", "b", "c"], 10, 8),
+            (&["a", "b", "c", "d"], 4, 2),
+            (&["a", "b"], 1, 1),
+            (&["a", "b"], 0, 0),
+        ] {
+            let mut dispatch = dispatch(channels, limit);
+            for id in 0..20 {
+                receive(&mut dispatch, id, "a", REQUEST);
+            }
+            let started = start(&mut dispatch).1;
+            assert_eq!(started.len(), of_one, "{channels:?} {limit}");
+            for (id, channel) in (20..).zip(&channels[1..]) {
+                receive(&mut dispatch, id, channel, REQUEST);
+            }
+            let others = start(&mut dispatch).1.len();
+            let kept = (channels.len() - 1).min(limit / 2);
+            assert_eq!(others, kept, "{channels:?} {limit}");
+        }
+    }
+
+    // spec-test: CMD-31
+    #[test]
+    fn a_command_that_comes_twice_runs_once() {
+        let mut dispatch = dispatch(&["main"], 1);
+        let twice = || order(1, "main", "jsonrpc", REQUEST);
+        assert_eq!(dispatch.receive(twice(), 1), Ok(()));
+        assert_eq!(dispatch.receive(twice(), 2), Err(Refusal::Repeated));
+        let (place, item) = dispatch.start().unwrap();
+        assert_eq!(item, 1);
+        assert_eq!(dispatch.receive(twice(), 3), Err(Refusal::Repeated));
+        dispatch.ended(place);
+        assert_eq!(dispatch.receive(twice(), 4), Ok(()), "another command");
+        assert_eq!(dispatch.remove_unless(|_| false), [4]);
+        assert_eq!(dispatch.receive(twice(), 5), Ok(()));
+        let later = || order(9, "main", "of_a_later_version", REQUEST);
+        assert_eq!(dispatch.receive(later(), 9), Err(Refusal::UnknownType));
+        assert_eq!(dispatch.receive(later(), 9), Err(Refusal::UnknownType));
+        assert_eq!(dispatch.waiting().collect::<Vec<_>>(), [&5]);
+    }
+
+    proptest! {
+        /// Whatever comes and ends in whatever order: limits hold, nothing is lost, nothing runs twice, and a
+        /// free place is never left empty while something that may have it waits.
+        // spec-test: RPT-7
+        #[test]
+        fn limits_hold_and_nothing_is_lost(
+            limit in 0_usize..6,
+            channels in 1_usize..5,
+            steps in proptest::collection::vec((0_u8..4, 0_usize..5, 0_usize..8), 0..80),
+        ) {
+            let names = ["a", "b", "c", "d", "unserved"];
+            let mut dispatch = dispatch(&names[..channels], limit);
+            let mut running: Vec<(Place, u32)> = Vec::new();
+            let (mut taken, mut ended) = (BTreeSet::new(), BTreeSet::new());
+            for (id, (step, channel, which)) in (0..).zip(steps) {
+                match step {
+                    0 => receive(&mut dispatch, id, names[channel], REQUEST),
+                    1 => receive(&mut dispatch, id, names[channel], REPLY),
+                    2 => running.extend(dispatch.start()),
+                    _ if !running.is_empty() => {
+                        let (place, item) = running.remove(which % running.len());
+                        prop_assert!(ended.insert(item));
+                        dispatch.ended(place);
+                    }
+                    _ => {}
+                }
+                if step < 2 {
+                    taken.insert(id);
+                }
+                let requests = running.iter().filter(|(place, _)| place.is_request).count();
+                prop_assert!(requests <= limit && running.len() - requests <= limit);
+                prop_assert_eq!(dispatch.running_count(), running.len());
+                let waiting: BTreeSet<u32> = dispatch.waiting().copied().collect();
+                let runs = running.iter().map(|(_, item)| *item);
+                let all: BTreeSet<u32> = waiting.iter().copied().chain(runs).chain(ended.clone()).collect();
+                prop_assert_eq!(&all, &taken);
+                prop_assert_eq!(waiting.len() + running.len() + ended.len(), taken.len());
+            }
+            if limit > 0 {
+                // Whoever ends what runs, in the end everything has run.
+                for _ in 0..200 {
+                    while let Some(started) = dispatch.start() {
+                        running.push(started);
+                    }
+                    match running.pop() {
+                        Some((place, item)) => {
+                            prop_assert!(ended.insert(item));
+                            dispatch.ended(place);
+                        }
+                        None => break,
+                    }
+                }
+                prop_assert_eq!(ended, taken);
+            }
+        }
+    }
+}
