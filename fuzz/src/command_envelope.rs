@@ -166,7 +166,7 @@ fn headers(raw: &str) -> Option<Vec<(String, Vec<String>)>> {
         .filter_map(|(name, value)| Some((name?, values(value)?)))
         .collect();
     let size = |(name, values): &(String, Vec<String>)| {
-        name.len() + values.iter().map(String::len).sum::<usize>()
+        name.len() + values.iter().map(|value| value.len() + 1).sum::<usize>()
     };
     let bytes: usize = found.iter().map(size).sum();
     (found.len() <= 128 && bytes <= 65_536).then_some(found)
