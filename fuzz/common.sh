@@ -8,7 +8,7 @@ fail() { printf 'fuzz: %s\n' "$1" >&2; exit 1; }
 
 # All targets but the canary, which must fail.
 mapfile -t targets < <(for file in fuzz_targets/*.rs; do basename "$file" .rs; done | grep -vx canary)
-[ "${#targets[@]}" -eq 10 ] || fail "${#targets[@]} targets, expected 10"
+[ "${#targets[@]}" -eq 16 ] || fail "${#targets[@]} targets, expected 16"
 
 build_root=$(cargo metadata --no-deps --format-version 1 --locked | sed -n 's/.*"target_directory":"\([^"]*\)".*/\1/p')
 host=$(rustc -vV | sed -n 's/^host: //p')

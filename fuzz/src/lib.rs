@@ -16,13 +16,19 @@ pub mod chunking;
 pub mod command_envelope;
 pub mod correction_body;
 pub mod correction_differential;
+pub mod delivery_sequence;
+pub mod dump_masking;
+pub mod event_stream;
+pub mod jsonrpc_message;
 mod oracle;
+pub mod pipe_sequence;
 pub mod placement_sequence;
 pub mod poll_response;
 pub mod replay;
 pub mod retry_after;
 pub mod roundtrip;
 pub mod shard_token;
+pub mod target_answer;
 
 /// One fuzz target.
 #[derive(Clone, Copy)]
@@ -35,7 +41,7 @@ pub struct Target {
 
 /// Every target that must never panic, in the order of their names. The canary, which must, is not
 /// among them.
-pub const TARGETS: [Target; 10] = [
+pub const TARGETS: [Target; 16] = [
     Target {
         name: "capabilities",
         run: capabilities::run,
@@ -57,6 +63,26 @@ pub const TARGETS: [Target; 10] = [
         run: correction_differential::run,
     },
     Target {
+        name: "delivery_sequence",
+        run: delivery_sequence::run,
+    },
+    Target {
+        name: "dump_masking",
+        run: dump_masking::run,
+    },
+    Target {
+        name: "event_stream",
+        run: event_stream::run,
+    },
+    Target {
+        name: "jsonrpc_message",
+        run: jsonrpc_message::run,
+    },
+    Target {
+        name: "pipe_sequence",
+        run: pipe_sequence::run,
+    },
+    Target {
         name: "placement_sequence",
         run: placement_sequence::run,
     },
@@ -75,6 +101,10 @@ pub const TARGETS: [Target; 10] = [
     Target {
         name: "shard_token",
         run: shard_token::run,
+    },
+    Target {
+        name: "target_answer",
+        run: target_answer::run,
     },
 ];
 

@@ -14,21 +14,28 @@ use std::path::{Path, PathBuf};
 use moorline_fuzz::correction_body::TOKEN;
 use moorline_fuzz::correction_differential::{Reader, Reason, compare};
 use moorline_fuzz::{TARGETS, canary};
+use moorline_model::jsonrpc::Message;
 use moorline_model::wire::{Envelope, parse_correction};
 
 /// The fewest inputs that each target must have: what is written by hand, at least. In the order of
 /// [`TARGETS`].
-const LEAST: [(&str, usize); 10] = [
+const LEAST: [(&str, usize); 16] = [
     ("capabilities", 18),
     ("chunking", 35),
     ("command_envelope", 71),
     ("correction_body", 94),
     ("correction_differential", 94),
+    ("delivery_sequence", 52),
+    ("dump_masking", 35),
+    ("event_stream", 54),
+    ("jsonrpc_message", 82),
+    ("pipe_sequence", 29),
     ("placement_sequence", 6),
     ("poll_response", 39),
     ("retry_after", 23),
     ("roundtrip", 10),
     ("shard_token", 11),
+    ("target_answer", 82),
 ];
 
 /// The corpora are for reading and for every clone, so they stay small: bytes in all.
@@ -81,6 +88,19 @@ fn bodies_of_envelopes_do_as_their_names_say() {
             .map_err(|fault| format!("{fault:?}"))
     });
     assert_eq!(counts, [61, 10, 0]);
+}
+
+/// What stands in brackets of a fault's text is not part of its name.
+#[test]
+fn messages_do_as_their_names_say() {
+    let counts = named("jsonrpc_message", |body| {
+        let message = std::str::from_utf8(body).unwrap();
+        Message::parse(message).map(drop).map_err(|fault| {
+            let fault = format!("{fault:?}");
+            fault.split('(').next().unwrap().to_owned()
+        })
+    });
+    assert_eq!(counts, [38, 38, 0]);
 }
 
 /// A list of reasons that holds more than there is would hide findings.

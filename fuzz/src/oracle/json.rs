@@ -52,6 +52,15 @@ pub(crate) enum JsonString {
 
 /// Unescapes a string; `None` for any other kind of value. The raw text must be JSON.
 pub(crate) fn string(raw: &str) -> Option<JsonString> {
+    Some(match String::from_utf16(&units(raw)?) {
+        Ok(text) => JsonString::Text(text),
+        Err(_) => JsonString::NoText,
+    })
+}
+
+/// The UTF-16 units that a string stands for, which tell strings apart that stand for no text, too;
+/// `None` for any other kind of value. The raw text must be JSON.
+pub(crate) fn units(raw: &str) -> Option<Vec<u16>> {
     let inner = raw.strip_prefix('"')?.strip_suffix('"')?;
     let mut units = Vec::new();
     let mut chars = inner.chars();
@@ -77,10 +86,7 @@ pub(crate) fn string(raw: &str) -> Option<JsonString> {
             other => u16::try_from(u32::from(other)).expect("one unit"),
         });
     }
-    Some(match String::from_utf16(&units) {
-        Ok(text) => JsonString::Text(text),
-        Err(_) => JsonString::NoText,
-    })
+    Some(units)
 }
 
 struct Members<'a>(Vec<(Option<String>, &'a str)>);
