@@ -38,13 +38,14 @@ pub fn check(world: &World, plan: Plan, facts: &Facts, drained: Drained) {
     let skipped = handed.iter().filter(|order| is_unknown(order)).count();
     let count = |number: usize| u64::try_from(number).unwrap();
     let (commands, deliveries) = (facts.commands, facts.deliveries);
-    assert_eq!(commands.received, count(handed.len()));
+    assert_eq!(commands.repeated, state.report.repeats);
+    assert_eq!(commands.received, count(handed.len()) + commands.repeated);
     assert_eq!(commands.skipped, count(skipped));
     // Nothing that was polled is lost: each is skipped, expired, delivered or given up.
     let ended = deliveries.accepted + deliveries.already_fulfilled + deliveries.given_up;
     assert_eq!(
         commands.received,
-        commands.skipped + commands.expired + ended,
+        commands.skipped + commands.repeated + commands.expired + ended,
         "{commands:?} {deliveries:?}"
     );
     let told = handed.iter().filter(|order| order.told).count();

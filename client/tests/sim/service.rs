@@ -151,13 +151,30 @@ impl State {
         };
         let count = (limit + more).min(self.queue.len());
         let ids: Vec<usize> = self.queue.drain(..count).collect();
-        let commands: Vec<Value> = ids.iter().map(|id| self.hand_out(*id)).collect();
+        let commands: Vec<Value> = ids
+            .iter()
+            .flat_map(|id| {
+                let command = self.hand_out(*id);
+                let times = if self.is_repeated(*id) { 2 } else { 1 };
+                std::iter::repeat_n(command, times)
+            })
+            .collect();
         self.note(format!("handed {ids:?}"));
         if let Some(stop) = &self.stop {
             stop.cancel();
         }
         let body = json!({ "commands": commands }).to_string();
         Some(head(200, HeaderMap::new(), body.into()))
+    }
+
+    /// Whether the service hands the command out twice. It may do so with each; one that has a deadline could be over
+    /// before the second one is looked at, and one of a later version is never taken.
+    fn is_repeated(&mut self, id: usize) -> bool {
+        let order = &self.orders[id];
+        let is_taken = order.timeout.is_none() && order.kind != "of_a_later_version";
+        let repeats = is_taken && self.rng.random_bool(0.05);
+        self.report.repeats += u64::from(repeats);
+        repeats
     }
 
     fn hand_out(&mut self, id: usize) -> Value {

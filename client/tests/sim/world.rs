@@ -125,6 +125,7 @@ pub struct Report {
     pub notes: u64,
     pub cut_short: u64,
     pub unanswering: u64,
+    pub repeats: u64,
     pub log: Vec<String>,
 }
 
@@ -303,7 +304,7 @@ impl Report {
     }
 
     /// What must have come up at least once in a long run.
-    pub fn witnesses(&self) -> [(&'static str, u64); 10] {
+    pub fn witnesses(&self) -> [(&'static str, u64); 11] {
         [
             ("answered command", self.answered),
             ("expired command", self.expired),
@@ -315,10 +316,11 @@ impl Report {
             ("note", self.notes),
             ("command that draining cut short", self.cut_short),
             ("call that was never answered", self.unanswering),
+            ("command that was handed out twice", self.repeats),
         ]
     }
 
-    fn counts(&mut self) -> [&mut u64; 12] {
+    fn counts(&mut self) -> [&mut u64; 13] {
         [
             &mut self.steps,
             &mut self.commands,
@@ -332,6 +334,7 @@ impl Report {
             &mut self.notes,
             &mut self.cut_short,
             &mut self.unanswering,
+            &mut self.repeats,
         ]
     }
 }
