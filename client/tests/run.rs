@@ -512,3 +512,54 @@ async fn what_keeps_it_from_starting_is_said_at_once() {
     assert!(lines.iter().all(|line| line.starts_with("moorline: ")));
     assert_eq!(harbour.service.counts().requests, 0);
 }
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_terminal_that_closes_ends_it_in_order() {
+    let harbour = Harbour::open();
+    let mut program = Running::start(harbour.command(&[]));
+    harbour.initialize("init");
+    harbour.call("pid", "pid", json!({}));
+    let server = harbour.content("pid").await;
+    harbour.call("slow", "slow", json!({ "ms": 500 }));
+    program.line("request_id=\"slow\"").await;
+    program.signal("HUP");
+    assert_eq!(program.end().await, 0, "{}", program.stderr);
+    assert_eq!(harbour.content("slow").await, "waited 500 ms");
+    assert!(!signal("0", &server), "the server is gone");
+}
+
+/// As `nohup` starts it.
+#[cfg(target_os = "linux")]
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_hangup_that_is_ignored_from_the_start_changes_nothing() {
+    let harbour = Harbour::open();
+    let inner = harbour.command(&[]);
+    let mut command = std::process::Command::new("sh");
+    command.args(["-c", "trap '' HUP; exec \"$@\"", "sh"]);
+    command.arg(inner.get_program()).args(inner.get_args());
+    command.env_clear().env("PATH", std::env::var_os("PATH").unwrap());
+    command.env("API_KEY", PROGRAM_KEY);
+    let mut program = Running::start(command);
+    harbour.initialize("init");
+    harbour.answer("init").await;
+    program.signal("HUP");
+    harbour.call("after", "echo", json!({ "text": "afloat" }));
+    assert_eq!(harbour.content("after").await, "afloat");
+    program.signal("TERM");
+    assert_eq!(program.end().await, 0, "{}", program.stderr);
+}
+
+/// The terminal takes what is written to it along when it closes.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_log_that_cannot_be_written_any_more_keeps_nothing_from_being_answered() {
+    let harbour = Harbour::open();
+    let mut command = harbour.command(&["--log-level", "debug"]);
+    let mut child = command.stderr(std::process::Stdio::piped()).spawn().unwrap();
+    drop(child.stderr.take());
+    harbour.initialize("init");
+    harbour.call("echo", "echo", json!({ "text": "ahoy" }));
+    let answered = harbour.content("echo").await;
+    assert!(signal("TERM", &child.id().to_string()));
+    let ended = tokio::task::spawn_blocking(move || child.wait().unwrap());
+    assert_eq!((answered.as_str(), ended.await.unwrap().code()), ("ahoy", Some(0)));
+}

@@ -109,7 +109,10 @@ fn layer<W>(
 where
     W: for<'a> MakeWriter<'a> + Send + Sync + 'static,
 {
-    let lines = tracing_subscriber::fmt::layer().with_writer(writer);
+    // Where a line cannot be written, because the terminal or the disk is gone, saying so to stderr would panic.
+    let lines = tracing_subscriber::fmt::layer()
+        .with_writer(writer)
+        .log_internal_errors(false);
     let targets = own_targets(settings.level);
     match settings.form {
         Form::Json => lines
