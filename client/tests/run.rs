@@ -159,7 +159,8 @@ async fn a_tool_of_a_stdio_server_answers_and_a_signal_ends_everything() {
     let told = |text: &str| assert!(said.contains(text), "{text}: {said}");
     told("moorline: serving main (stdio); 10 commands at once\n");
     told("moorline: status page: http://127.0.0.1:");
-    told("moorline: stopping: finishing what was received");
+    told("moorline: stopping: ");
+    told("; a second signal ends this at once\n");
     assert!(said.ends_with("moorline: stopped\n"), "{said}");
     let port = harbour.service.address().port().to_string();
     for secret in [PROGRAM_KEY, PROGRAM_TUNNEL, PLACE, &port, "ahoy", toy()] {
@@ -294,6 +295,9 @@ async fn what_takes_too_long_is_answered_with_a_failure() {
     let failed = message(&harbour.answer("silent").await);
     let failure = &failed["error"]["data"]["tunnel_failure"];
     assert_eq!(failure["transport_error_kind"], "shutting_down", "{failed}");
+    let stopping = "moorline: stopping: 1 command still to finish, in at most 300ms; \
+                    a second signal ends this at once\n";
+    assert!(program.stderr.contains(stopping), "{}", program.stderr);
     let warning =
         "moorline: warning: the time to finish was over: commands answered with a failure: 1\n";
     assert!(program.stderr.contains(warning), "{}", program.stderr);

@@ -1,7 +1,9 @@
 use std::fs::File;
 use std::path::Path;
+use std::sync::Arc;
 use std::time::Duration;
 
+use humantime::format_duration;
 use tokio_util::sync::CancellationToken;
 
 use super::args::{EventForm, RunArgs};
@@ -77,7 +79,7 @@ async fn serve_observed(
              the log to yourself, and leave the switch off when you are done",
         );
     }
-    let serves = serves(&settings);
+    let (serves, drain) = (serves(&settings), settings.dispatch.drain);
     let client = Client::start_observed(settings, move |event| sink.event(event));
     let client = client.await.map_err(explain)?;
     say.note(&serves);
@@ -85,13 +87,18 @@ async fn serve_observed(
         say.note(&format!("status page: http://{address}/"));
     }
     let (stop, targets) = (CancellationToken::new(), client.targets());
+    let telemetry = Arc::clone(client.telemetry());
     let running = client.run(&stop);
     tokio::pin!(running);
     tokio::select! {
         drained = &mut running => return end(&say, drained),
         () = signals.next() => stop.cancel(),
     }
-    say.note("stopping: finishing what was received; a second signal ends this at once");
+    let commands = telemetry.facts().commands;
+    say.note(&stopping(
+        commands.queued.saturating_add(commands.running),
+        drain,
+    ));
     tokio::select! {
         drained = running => end(&say, drained),
         () = signals.next() => {
@@ -159,6 +166,19 @@ fn explain(error: StartError) -> Failure {
         )),
         error => Failure::Usage(error.to_string()),
     }
+}
+
+/// What is still to be done at the first signal, and how long that may take.
+fn stopping(commands: usize, drain: Duration) -> String {
+    let left = match commands {
+        0 => "no command is left to finish".to_owned(),
+        1 => format!("1 command still to finish, in at most {}", format_duration(drain)),
+        more => {
+            let drain = format_duration(drain);
+            format!("{more} commands still to finish, in at most {drain}")
+        }
+    };
+    format!("stopping: {left}; a second signal ends this at once")
 }
 
 fn end(say: &Announcer, drained: Drained) -> Result<(), Failure> {
