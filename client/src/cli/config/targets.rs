@@ -17,7 +17,7 @@ use super::reader::{Reader, Shown, ShownValue};
 use super::reference::{Reference, read_file};
 use crate::ProxyChoice;
 use crate::run::TargetSettings;
-use crate::target::{ClientIdentity, CommandLine, HttpTargetSettings, StdioTargetSettings};
+use crate::target::{ClientIdentity, CommandFault, CommandLine, HttpTargetSettings, StdioTargetSettings};
 
 /// Variables of the official client that hold secrets of other targets.
 const SECRET_VARIABLES: [&str; 3] = ["MCP_EXTRA_HEADERS", "MCP_CLIENT_KEY", "MCP_HTTP_PROXY"];
@@ -279,7 +279,13 @@ fn stdio(reader: &mut Reader<'_>, channel: &Channel, given: &Given) -> Option<Ta
             Some(TargetSettings::Stdio(StdioTargetSettings::new(command)))
         }
         Err(fault) => {
-            reader.fault(&given.origin, &fault.to_string());
+            let how = match (fault, &given.origin) {
+                (CommandFault::Assignment, Origin::Flag(_) | Origin::Variable(_)) => {
+                    ", and for a channel `channel=NAME,command=CMD`"
+                }
+                _ => "",
+            };
+            reader.fault(&given.origin, &format!("{fault}{how}"));
             None
         }
     }

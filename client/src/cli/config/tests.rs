@@ -342,6 +342,8 @@ fn each_mistake_has_its_message() {
         ("CONTROL_PLANE_EXTRA_HEADERS", "X-A"),
         ("CONTROL_PLANE_EXTRA_HEADERS", "X-A: file:/no/such/file"),
         ("MCP_COMMAND", "'open"),
+        ("MCP_COMMAND", "API_TOKEN=sk-live npx x"),
+        ("MCP_COMMAND", "chanel=tools,command=x"),
         ("MCP_COMMAND", "channel=a b,command=x"),
         ("MCP_COMMAND", "channel=a,url=http://127.0.0.1/"),
         ("MCP_SERVER_URL", "http://127.0.0.1:9/mcp"),

@@ -20,6 +20,9 @@ pub struct CommandLine {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum CommandFault {
+    /// The first word sets a variable, which a shell would do.
+    #[error("no shell runs the MCP command: to set a variable, write `env NAME=value program`")]
+    Assignment,
     /// There is no word at all, or the first one is empty.
     #[error("the MCP command must name a program")]
     Empty,
@@ -46,6 +49,7 @@ impl CommandLine {
             .ok_or(CommandFault::OpenQuotation)?
             .into_iter();
         match words.next() {
+            Some(program) if is_assignment(&program) => Err(CommandFault::Assignment),
             Some(program) if !program.is_empty() => Ok(Self {
                 program,
                 arguments: words.collect(),
@@ -67,6 +71,11 @@ impl fmt::Debug for CommandLine {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("CommandLine(..)")
     }
+}
+
+/// Whether a word is an assignment or looks like one. A program of such a name can still be given with its path.
+fn is_assignment(word: &str) -> bool {
+    word.split('/').next().is_some_and(|start| start.contains('='))
 }
 
 /// Whether a variable of our own is kept from the server: those of the control plane, whose key it has
@@ -92,6 +101,8 @@ mod tests {
                 vec!["x y", "z z", ""],
             ),
             ("a $HOME | b > c", "a", vec!["$HOME", "|", "b", ">", "c"]),
+            ("env A=1 b", "env", vec!["A=1", "b"]),
+            ("./a=1 b=2", "./a=1", vec!["b=2"]),
         ] {
             let command = CommandLine::parse(text).unwrap();
             assert_eq!(command.program(), program, "{text}");
@@ -105,6 +116,10 @@ mod tests {
             ("", CommandFault::Empty),
             (" \t\n", CommandFault::Empty),
             ("'' a", CommandFault::Empty),
+            ("API_TOKEN=secret npx a", CommandFault::Assignment),
+            ("'A=b c' npx a", CommandFault::Assignment),
+            ("A=/b npx a", CommandFault::Assignment),
+            ("chanel=tools,command=x", CommandFault::Assignment),
             ("a 'b", CommandFault::OpenQuotation),
             ("a \\", CommandFault::OpenQuotation),
             ("a\0b", CommandFault::Nul),
