@@ -397,7 +397,7 @@ async fn what_is_wrong_on_this_machine_is_told() {
     );
 
     let (_, found) = checks(&[], &["--config", "no-such-file.toml"]).await;
-    let evidence = "the configuration cannot be read from no-such-file.toml: entity not found";
+    let evidence = "the configuration cannot be read from no-such-file.toml: no such file";
     assert_eq!(found[0]["evidence"], evidence);
     let skipped = found[1..6].iter().all(|check| check["result"] == "skip");
     assert!(skipped, "{found:?}");

@@ -210,7 +210,7 @@ async fn the_events_of_a_run_can_be_validated_and_are_never_overwritten() {
     assert!(
         ended
             .stderr
-            .contains("--events: the file cannot be made anew"),
+            .contains("--events: the file cannot be made anew (it exists already): "),
         "{}",
         ended.stderr
     );

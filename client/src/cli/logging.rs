@@ -10,6 +10,7 @@ use tracing_subscriber::layer::SubscriberExt;
 use tracing_subscriber::{Layer, Registry, registry};
 
 use super::Failure;
+use super::io_fault::why;
 
 /// What is logged, how, and where.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -89,8 +90,8 @@ pub(super) fn start(settings: &LogSettings) -> Result<(), Failure> {
         Destination::File(path) => {
             let file = File::options().create(true).append(true).open(path);
             let file = file.map_err(|error| {
-                let (name, kind) = (path.display(), error.kind());
-                Failure::Usage(format!("the log file {name} cannot be written: {kind}"))
+                let (name, why) = (path.display(), why(&error));
+                Failure::Usage(format!("the log file {name} cannot be written: {why}"))
             })?;
             layer(settings, Mutex::new(file), false)
         }

@@ -6,6 +6,7 @@ mod config_command;
 mod demo;
 mod doctor;
 mod events;
+mod io_fault;
 mod logging;
 mod poll;
 mod run;

@@ -9,6 +9,7 @@ use tokio_util::sync::CancellationToken;
 use super::args::{EventForm, RunArgs};
 use super::config::{self, Environment};
 use super::events::EventLines;
+use super::io_fault::why;
 use super::logging::{self, Form, LogSettings};
 use super::signals::Signals;
 use super::{Failure, block_on, usage};
@@ -40,7 +41,7 @@ fn new_file(path: &Path) -> Result<File, Failure> {
     File::create_new(path).map_err(|error| {
         Failure::Usage(format!(
             "--events: the file cannot be made anew ({}): name one that does not exist yet",
-            error.kind()
+            why(&error)
         ))
     })
 }

@@ -5,6 +5,7 @@ use std::fs::File;
 use std::io::Read;
 use std::path::Path;
 
+use super::super::io_fault::why;
 use super::given::Environment;
 
 /// The largest file that is read, in bytes: configuration, key or CA bundle.
@@ -33,6 +34,16 @@ impl Reference {
     /// Whether a text was meant to be a reference, readable or not.
     pub(super) fn is_meant(text: &str) -> bool {
         text.starts_with("env:") || text.starts_with("file:")
+    }
+
+    /// What is said of a text that is no reference, where `what` must not be given itself.
+    pub(super) fn expected(text: &str, what: &str) -> String {
+        let rule = if text.starts_with("env:") {
+            "; NAME holds capital letters, digits and _ alone"
+        } else {
+            ""
+        };
+        format!("expected env:NAME or file:PATH, not {what} itself{rule}")
     }
 
     /// The text that it stands for, without the white space around it.
@@ -73,12 +84,12 @@ fn is_variable(name: &str) -> bool {
 pub(super) fn read_file(what: &str, path: &Path) -> Result<Vec<u8>, String> {
     let name = path.display();
     let fault = |why: &dyn fmt::Display| format!("{what} cannot be read from {name}: {why}");
-    let file = File::open(path).map_err(|error| fault(&error.kind()))?;
+    let file = File::open(path).map_err(|error| fault(&why(&error)))?;
     let mut bytes = Vec::new();
     let most = MAX_FILE_BYTES.saturating_add(1);
     file.take(most)
         .read_to_end(&mut bytes)
-        .map_err(|error| fault(&error.kind()))?;
+        .map_err(|error| fault(&why(&error)))?;
     if u64::try_from(bytes.len()).is_ok_and(|length| length > MAX_FILE_BYTES) {
         return Err(fault(&"it is larger than 4 MiB"));
     }
