@@ -123,8 +123,8 @@ fn api_key(reader: &mut Reader<'_>) -> Option<ApiKey> {
             _ => String::new(),
         };
         // Not repeated: it may be the key itself.
-        let text = "the API key: expected env:NAME or file:PATH, not the key itself";
-        reader.fault_of(Area::Secrets, format!("{place}{text}"));
+        let text = Reference::expected(source, "the key");
+        reader.fault_of(Area::Secrets, format!("{place}the API key: {text}"));
         return None;
     };
     reader.note_secret(&reference);
@@ -139,9 +139,30 @@ fn api_key(reader: &mut Reader<'_>) -> Option<ApiKey> {
             Reference::Variable(_) => format!("{text}, or give --api-key env:NAME or file:PATH"),
             Reference::File(_) => text,
         })
-        .and_then(|key| ApiKey::new(&key).map_err(|fault| fault.to_string()));
+        .and_then(|key| key_of(&key, &reference));
     key.map_err(|text| reader.fault_of(Area::Secrets, text))
         .ok()
+}
+
+/// The key, if the text is one. What it is not is told with its place.
+fn key_of(text: &str, place: &Reference) -> Result<ApiKey, String> {
+    if Reference::is_meant(text) {
+        return Err(format!(
+            "{place}: expected the API key itself; to say where it is, give --api-key env:NAME or \
+             file:PATH, or api_key in the file"
+        ));
+    }
+    if text.starts_with(['"', '\'']) || text.ends_with(['"', '\'']) {
+        return Err(format!(
+            "{place}: the API key stands in quotation marks: remove them"
+        ));
+    }
+    if text.lines().count() > 1 {
+        return Err(format!(
+            "{place}: the API key must be one line, and this holds several"
+        ));
+    }
+    ApiKey::new(text).map_err(|fault| format!("{place}: {fault}"))
 }
 
 fn long_poll(reader: &mut Reader<'_>) -> LongPoll {

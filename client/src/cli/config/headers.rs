@@ -74,10 +74,8 @@ impl Reader<'_> {
                 (text, format!("{reference} (set)"), Some(reference))
             }
             None if Reference::is_meant(value) || self.is_open_secret(&key) => {
-                let text = format!(
-                    "{origin}: the value of {key}: expected env:NAME or file:PATH, not the value \
-                     itself"
-                );
+                let text = Reference::expected(value, "the value");
+                let text = format!("{origin}: the value of {key}: {text}");
                 return Err(Fault::new(Area::Secrets, text));
             }
             None => (value.trim().to_owned(), "(set)".to_owned(), None),
@@ -221,9 +219,13 @@ mod tests {
 
         let plain =
             "the value of authorization: expected env:NAME or file:PATH, not the value itself";
+        let rule = "NAME holds capital letters, digits and _ alone";
         for (text, expected) in [
             ("Authorization: secret-8", format!("--x: {plain}")),
-            ("Authorization: env:secret-8", format!("--x: {plain}")),
+            (
+                "Authorization: env:secret-8",
+                format!("--x: {plain}; {rule}"),
+            ),
             (
                 "X-A: env:NO_SUCH",
                 "--x: the value of x-a is missing: set NO_SUCH".to_owned(),

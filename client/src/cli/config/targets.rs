@@ -372,8 +372,8 @@ fn pem(
             }
         }
         Some(Reference::File(path)) => pem_file(reader, table, setting, what, &path, given),
-        None if text.contains(PEM) => {
-            let text = "expected a path, env:NAME or file:PATH, not the PEM itself";
+        None if text.contains(PEM) || Reference::is_meant(text) => {
+            let text = Reference::expected(text, "the PEM");
             Err(format!("{}: {text}", given.origin))
         }
         None => pem_file(reader, table, setting, what, text, given),

@@ -15,6 +15,14 @@ const GOOD: [(&str, &str); 4] = [
     ("MCP_COMMAND", "server --stdio"),
 ];
 
+/// A file for secrets, and its path.
+fn key_file(name: &str, text: &str) -> String {
+    let name = format!("moorline-{}-{name}", std::process::id());
+    let path = std::env::temp_dir().join(name).display().to_string();
+    std::fs::write(&path, text).unwrap();
+    path
+}
+
 #[derive(Default)]
 struct Trial {
     flags: Flags,
@@ -332,6 +340,10 @@ fn each_mistake_has_its_message() {
         ("CONTROL_PLANE_BASE_URL", "tunnels.example.com"),
         ("CONTROL_PLANE_TUNNEL_ID", "a/b"),
         ("CONTROL_PLANE_API_KEY", "two words"),
+        ("CONTROL_PLANE_API_KEY", "file:/secret"),
+        ("CONTROL_PLANE_API_KEY", "env:secret"),
+        ("CONTROL_PLANE_API_KEY", "\"secret\""),
+        ("CONTROL_PLANE_API_KEY", "secret\nsecret"),
         ("CONTROL_PLANE_POLL_TIMEOUT", "30"),
         ("CONTROL_PLANE_POLL_DEADLINE_GUARDRAIL", "2h"),
         ("CONTROL_PLANE_POLL_CHANNELS", "main,tools"),
@@ -362,12 +374,22 @@ fn each_mistake_has_its_message() {
         ("MOORLINE_UNSAFE_HTTP_DUMPS", "true"),
     ] {
         tell(
-            &format!("{name}={value}"),
+            &format!("{name}={}", value.replace('\n', "\\n")),
             Trial::good().with(&[(name, value)]).faults(),
         );
     }
+    let empty = key_file("empty-key", "\n");
+    let two = key_file("two-keys", "secret\nsecret\n");
+    for (name, path) in [("empty", &empty), ("two", &two)] {
+        let faults = Trial::good().flag("--api-key", &format!("file:{path}"));
+        let faults = faults.faults().into_iter();
+        let faults = faults.map(|fault| fault.replace(path.as_str(), "KEY"));
+        tell(&format!("a key file: {name}"), faults.collect());
+        std::fs::remove_file(path).unwrap();
+    }
     for (flag, value) in [
         ("--api-key", "sk-live"),
+        ("--api-key", "env:api_key"),
         ("--extra-header", "Authorization: secret"),
         ("--max-inflight", "-1"),
         ("--log-level", "loud"),
