@@ -505,8 +505,10 @@ async fn what_keeps_it_from_starting_is_said_at_once() {
     command.env("HEALTH_LISTEN_ADDR", &address);
     let ended = run(command).await;
     assert_eq!(ended.status, 1, "{}", ended.stderr);
-    let text = "moorline: the monitor cannot listen on its address: address in use; \
-                give --health-listen-addr another one, or off\n";
+    let text = format!(
+        "moorline: the monitor cannot listen on {address}: address in use; give \
+         --health-listen-addr or HEALTH_LISTEN_ADDR another address, or off\n"
+    );
     assert_eq!(ended.stderr, text);
 
     let ended = run(moorline(&["run", "--log-level", "loud"])).await;

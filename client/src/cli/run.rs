@@ -1,4 +1,5 @@
 use std::fs::File;
+use std::net::SocketAddr;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
@@ -15,6 +16,7 @@ use super::signals::Signals;
 use super::{Failure, block_on, usage};
 use crate::PollEvent;
 use crate::dispatch::Drained;
+use crate::monitor::ListenAddress;
 use crate::run::{Client, ClientSettings, StartError, TargetSettings};
 
 /// How long the killing of children may hold up a program that is to end at once.
@@ -81,8 +83,9 @@ async fn serve_observed(
         );
     }
     let (serves, drain) = (serves(&settings), settings.dispatch.drain);
+    let address = settings.monitor.map(ListenAddress::get);
     let client = Client::start_observed(settings, move |event| sink.event(event));
-    let client = client.await.map_err(explain)?;
+    let client = client.await.map_err(|error| explain(error, address))?;
     say.note(&serves);
     if let Some(address) = client.monitor_address() {
         say.note(&format!("status page: http://{address}/"));
@@ -160,12 +163,14 @@ fn serves(settings: &ClientSettings) -> String {
     format!("serving {}; {at_once} commands at once", targets.join(", "))
 }
 
-fn explain(error: StartError) -> Failure {
-    match error {
-        StartError::Monitor(_) => Failure::Failed(format!(
-            "{error}; give --health-listen-addr another one, or off"
+fn explain(error: StartError, monitor: Option<SocketAddr>) -> Failure {
+    match (error, monitor) {
+        (StartError::Monitor(error), Some(address)) => Failure::Failed(format!(
+            "the monitor cannot listen on {address}: {}; give --health-listen-addr or \
+             HEALTH_LISTEN_ADDR another address, or off",
+            error.kind()
         )),
-        error => Failure::Usage(error.to_string()),
+        (error, _) => Failure::Usage(error.to_string()),
     }
 }
 
