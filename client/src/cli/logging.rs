@@ -9,8 +9,8 @@ use tracing_subscriber::fmt::MakeWriter;
 use tracing_subscriber::layer::SubscriberExt;
 use tracing_subscriber::{Layer, Registry, registry};
 
-use super::Failure;
 use super::io_fault::why;
+use super::{Failure, config};
 
 /// What is logged, how, and where.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -64,7 +64,7 @@ pub fn own_targets(level: LevelFilter) -> Targets {
 /// Sends this crate's events to stderr, at the level that `LOG_LEVEL` names.
 pub(super) fn start_by_environment(default: LevelFilter) -> Result<(), Failure> {
     let level = match std::env::var("LOG_LEVEL") {
-        Ok(name) => name.parse().map_err(|_| {
+        Ok(name) => config::log_level(&name).ok_or_else(|| {
             Failure::Usage("LOG_LEVEL: expected off, error, warn, info, debug or trace".to_owned())
         })?,
         Err(_) => default,

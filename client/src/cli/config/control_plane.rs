@@ -118,7 +118,7 @@ fn api_key(reader: &mut Reader<'_>) -> Option<ApiKey> {
     let given = reader.pick(&API_KEY);
     let source = given.as_ref().map_or(DEFAULT_KEY, Given::text);
     let Some(reference) = Reference::parse(source) else {
-        let place = match given.map(|given| given.origin) {
+        let place = match given.as_ref().map(|given| &given.origin) {
             Some(Origin::File { path, line, .. }) => format!("{path}, line {line}: "),
             _ => String::new(),
         };

@@ -248,12 +248,13 @@ pub(super) const ALLOW_REMOTE: Setting = setting(
     "--allow-remote-monitor",
     Kind::Switch,
 );
+const LEVELS: [&str; 6] = ["off", "error", "warn", "info", "debug", "trace"];
 pub(super) const LOG_LEVEL: Setting = setting(
     "log",
     "level",
     "LOG_LEVEL",
     "--log-level",
-    Kind::Choice(&["off", "error", "warn", "info", "debug", "trace"]),
+    Kind::Choice(&LEVELS),
 );
 /// `struct-text` is what the official client calls text.
 pub(super) const LOG_FORMAT: Setting = setting(
@@ -313,7 +314,7 @@ impl Kind {
     /// What is wrong with a text that is to be of this kind. The text itself is not repeated.
     pub(super) fn check(self, text: &str) -> Result<(), String> {
         match self {
-            Self::Choice(words) if !words.contains(&text) => {
+            Self::Choice(words) if choice(words, text).is_none() => {
                 Err(format!("expected one of {}", words.join(", ")))
             }
             Self::Count(least, most) => text
@@ -334,6 +335,15 @@ impl Kind {
             | Self::Text => Ok(()),
         }
     }
+}
+
+/// The word that is meant, in whatever case. Elsewhere the level `warn` is called `warning`.
+pub(super) fn choice(words: &[&'static str], text: &str) -> Option<&'static str> {
+    let text = match text.to_ascii_lowercase() {
+        text if text == "warning" => "warn".to_owned(),
+        text => text,
+    };
+    words.iter().copied().find(|word| *word == text)
 }
 
 /// A switch as text.
@@ -408,5 +418,20 @@ mod tests {
             assert_eq!(kind.check(bad), Err(expected.to_owned()));
         }
         assert_eq!(Kind::Text.check("anything"), Ok(()));
+    }
+
+    #[test]
+    fn words_are_known_in_any_case_and_levels_by_their_other_name() {
+        for (text, word) in [
+            ("INFO", Some("info")),
+            ("Warn", Some("warn")),
+            ("WARNING", Some("warn")),
+            ("warning", Some("warn")),
+            ("loud", None),
+            ("", None),
+        ] {
+            assert_eq!(choice(&LEVELS, text), word, "{text}");
+        }
+        assert_eq!(choice(&["text"], "warning"), None);
     }
 }

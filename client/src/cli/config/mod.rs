@@ -27,6 +27,8 @@ use moorline_model::deadline::DEFAULT_CONNECTION_MAX_TTL;
 use moorline_model::schedule::DEFAULT_QUEUE;
 use moorline_model::wire::Channel;
 
+use tracing::level_filters::LevelFilter;
+
 use super::Failure;
 use super::args::PollArgs;
 use super::logging::{Destination, Form, LogSettings};
@@ -40,8 +42,8 @@ use file::FileSettings;
 pub(super) use given::{Environment, Flags};
 use given::{Given, Origin};
 use known::{
-    ALLOW_REMOTE, CONTROL_PLANE, DRAIN, LISTEN, LOG_FILE, LOG_FORMAT, LOG_LEVEL, MAX_CONCURRENT,
-    MAX_INFLIGHT, MAX_TTL, TABLES, UNSAFE_HTTP_DUMPS,
+    ALLOW_REMOTE, CONTROL_PLANE, DRAIN, Kind, LISTEN, LOG_FILE, LOG_FORMAT, LOG_LEVEL,
+    MAX_CONCURRENT, MAX_INFLIGHT, MAX_TTL, Setting, TABLES, UNSAFE_HTTP_DUMPS,
 };
 use reader::Reader;
 pub(super) use reader::{Shown, ShownValue};
@@ -209,10 +211,10 @@ fn log(reader: &mut Reader<'_>) -> LogSettings {
     };
     let origin = |given: Option<Given>| given.map_or(Origin::Default, |given| given.origin);
     let level = reader.pick(&LOG_LEVEL);
-    let name = text(&level, "info");
+    let name = word(&LOG_LEVEL, &text(&level, "info"));
     reader.show(&LOG_LEVEL, name.clone(), &origin(level));
     let form = reader.pick(&LOG_FORMAT);
-    let form_name = text(&form, "text");
+    let form_name = word(&LOG_FORMAT, &text(&form, "text"));
     reader.show(&LOG_FORMAT, form_name.clone(), &origin(form));
     let file = reader.pick(&LOG_FILE);
     let path = text(&file, "stderr");
@@ -231,6 +233,21 @@ fn log(reader: &mut Reader<'_>) -> LogSettings {
             path => Destination::File(Path::new(path).to_owned()),
         },
     }
+}
+
+/// A word as the setting spells it.
+fn word(setting: &Setting, text: &str) -> String {
+    let word = match setting.kind {
+        Kind::Choice(words) => known::choice(words, text),
+        _ => None,
+    };
+    word.unwrap_or(text).to_owned()
+}
+
+/// The level of that name.
+pub(super) fn log_level(name: &str) -> Option<LevelFilter> {
+    LOG_LEVEL.kind.check(name).ok()?;
+    word(&LOG_LEVEL, name).parse().ok()
 }
 
 fn unsafe_http_dumps(reader: &mut Reader<'_>, log: &LogSettings) -> bool {

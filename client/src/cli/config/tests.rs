@@ -324,6 +324,22 @@ fn every_variable_of_the_official_client_has_its_effect() {
     }
 }
 
+/// spec-test: SET-4
+#[test]
+fn levels_and_forms_are_taken_as_other_programs_write_them() {
+    let variables = [("LOG_LEVEL", "WARNING"), ("LOG_FORMAT", "JSON")];
+    let by_variable = Trial::good().with(&variables);
+    let text = "[log]\nlevel = 'Warning'\nformat = 'Json'\n";
+    let by_file = Trial::good().file("case.toml", text);
+    for loaded in [by_variable.load(), by_file.load()] {
+        assert!(loaded.faults.is_empty(), "{:?}", loaded.faults);
+        assert_eq!(loaded.log.level, LevelFilter::WARN);
+        assert_eq!(loaded.log.form, Form::Json);
+        assert_eq!(shown(&loaded, "log", "level").0, "warn");
+        assert_eq!(shown(&loaded, "log", "format").0, "json");
+    }
+}
+
 /// spec-test: SET-5, SET-6
 #[test]
 fn each_mistake_has_its_message() {
