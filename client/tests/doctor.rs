@@ -455,6 +455,19 @@ async fn what_is_wrong_on_this_machine_is_told() {
     ];
     assert_fails(&variables, &[], "certificates", says).await;
 
+    let log = format!("{directory}/doctor-new.log");
+    let (status, found) = checks(&with(&good, "LOG_FILE", &log), &[]).await;
+    assert_eq!((status, &found[2]["check"]), (0, &json!("log")));
+    assert!(!std::path::Path::new(&log).exists(), "it leaves nothing");
+    let too_long = format!("{directory}/{}", "x".repeat(300));
+    let says = ["cannot be written: ", "give LOG_FILE another path"];
+    assert_fails(&with(&good, "LOG_FILE", &too_long), &[], "log", says).await;
+    std::fs::write(&log, "before\n").unwrap();
+    let (status, _) = checks(&with(&good, "LOG_FILE", &log), &[]).await;
+    let text = std::fs::read_to_string(&log).unwrap();
+    assert_eq!((status, text.as_str()), (0, "before\n"));
+    std::fs::remove_file(&log).unwrap();
+
     let taken = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = taken.local_addr().unwrap().to_string();
     let variables = with(&good, "HEALTH_LISTEN_ADDR", &address);

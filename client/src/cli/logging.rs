@@ -1,6 +1,6 @@
 use std::fs::File;
-use std::io::IsTerminal;
-use std::path::PathBuf;
+use std::io::{self, IsTerminal};
+use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 
 use tracing::level_filters::LevelFilter;
@@ -88,8 +88,7 @@ pub(super) fn start(settings: &LogSettings) -> Result<(), Failure> {
             layer(settings, std::io::stdout, colour)
         }
         Destination::File(path) => {
-            let file = File::options().create(true).append(true).open(path);
-            let file = file.map_err(|error| {
+            let file = open(path).map_err(|error| {
                 let (name, why) = (path.display(), why(&error));
                 Failure::Usage(format!("the log file {name} cannot be written: {why}"))
             })?;
@@ -100,6 +99,41 @@ pub(super) fn start(settings: &LogSettings) -> Result<(), Failure> {
     // Only a second call could fail, and the first subscriber then serves as well.
     let _ = tracing::subscriber::set_global_default(subscriber);
     Ok(())
+}
+
+fn open(path: &Path) -> io::Result<File> {
+    File::options().create(true).append(true).open(path)
+}
+
+/// Whether a log can be at this place, as far as that can be told without writing.
+pub(super) fn can_hold(path: &Path) -> Result<(), &'static str> {
+    let directory = match path.parent() {
+        Some(parent) if !parent.as_os_str().is_empty() => parent,
+        _ => Path::new("."),
+    };
+    if path.is_dir() {
+        Err("this is a directory: name a file in it")
+    } else if directory.is_dir() {
+        Ok(())
+    } else {
+        Err("the directory of this file does not exist")
+    }
+}
+
+/// Whether the log can be written. Leaves no file where there was none.
+pub(super) fn try_open(path: &Path) -> io::Result<()> {
+    let made = File::options().append(true).create_new(true).open(path);
+    match made.map(drop) {
+        Ok(()) => std::fs::remove_file(path),
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
+            match File::options().append(true).open(path) {
+                // A link to a file that a run would make.
+                Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+                opened => opened.map(drop),
+            }
+        }
+        Err(error) => Err(error),
+    }
 }
 
 fn layer<W>(

@@ -31,7 +31,7 @@ use tracing::level_filters::LevelFilter;
 
 use super::Failure;
 use super::args::PollArgs;
-use super::logging::{Destination, Form, LogSettings};
+use super::logging::{self, Destination, Form, LogSettings};
 use super::usage;
 use crate::dispatch::DispatchOptions;
 use crate::monitor::{ListenAddress, ListenFault};
@@ -218,7 +218,18 @@ fn log(reader: &mut Reader<'_>) -> LogSettings {
     reader.show(&LOG_FORMAT, form_name.clone(), &origin(form));
     let file = reader.pick(&LOG_FILE);
     let path = text(&file, "stderr");
-    reader.show(&LOG_FILE, path.clone(), &origin(file));
+    let file = origin(file);
+    reader.show(&LOG_FILE, path.clone(), &file);
+    let destination = match path.as_str() {
+        "stderr" => Destination::Stderr,
+        "stdout" => Destination::Stdout,
+        path => Destination::File(Path::new(path).to_owned()),
+    };
+    if let Destination::File(path) = &destination
+        && let Err(text) = logging::can_hold(path)
+    {
+        reader.fault(&file, text);
+    }
     LogSettings {
         // Each layer's text was checked already.
         level: name.parse().unwrap_or(default.level),
@@ -227,11 +238,7 @@ fn log(reader: &mut Reader<'_>) -> LogSettings {
         } else {
             Form::Text
         },
-        destination: match path.as_str() {
-            "stderr" => Destination::Stderr,
-            "stdout" => Destination::Stdout,
-            path => Destination::File(Path::new(path).to_owned()),
-        },
+        destination,
     }
 }
 

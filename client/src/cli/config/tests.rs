@@ -386,6 +386,8 @@ fn each_mistake_has_its_message() {
         ("HEALTH_LISTEN_ADDR", ":8080"),
         ("LOG_LEVEL", "loud"),
         ("LOG_FORMAT", "xml"),
+        ("LOG_FILE", "/no/such/directory/a.log"),
+        ("LOG_FILE", "/"),
         ("CA_BUNDLE", "/no/such/bundle"),
         ("MOORLINE_UNSAFE_HTTP_DUMPS", "true"),
     ] {

@@ -10,6 +10,8 @@ use moorline_model::wire::{Channel, ServerInfo};
 use tokio::net::TcpListener;
 
 use super::super::config::{Area, Loaded};
+use super::super::io_fault::why;
+use super::super::logging::{self, Destination};
 use super::report::Check;
 use super::unusable;
 use crate::monitor::ListenAddress;
@@ -66,6 +68,22 @@ pub(super) fn secrets(loaded: &Loaded) -> Check {
         .then(format!("chmod 600 {path}, unless others must read it")),
         None => Check::pass(NAME, evidence),
     }
+}
+
+/// Whether the log can be written, if it is to go to a file.
+pub(super) fn log(loaded: &Loaded) -> Option<Check> {
+    const NAME: &str = "log";
+    let Destination::File(path) = &loaded.log.destination else {
+        return None;
+    };
+    // What is wrong at first sight is a fault of the configuration.
+    logging::can_hold(path).ok()?;
+    let name = path.display();
+    Some(match logging::try_open(path) {
+        Ok(()) => Check::pass(NAME, format!("{name} can be written")),
+        Err(error) => Check::fail(NAME, format!("{name} cannot be written: {}", why(&error)))
+            .then("give LOG_FILE another path, or correct the rights of this one"),
+    })
 }
 
 /// What the remaining checks use.

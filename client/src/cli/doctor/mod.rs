@@ -32,6 +32,9 @@ pub(super) fn run(args: &DoctorArgs) -> Result<(), Failure> {
 async fn examine(loaded: Loaded, poll: bool, report: &mut Report) -> Result<(), Failure> {
     report.add(local::configuration(&loaded))?;
     report.add(local::secrets(&loaded))?;
+    if let Some(check) = local::log(&loaded) {
+        report.add(check)?;
+    }
     let made = local::make(loaded);
     report.add(made.check)?;
     report.add(match &made.control_plane {
