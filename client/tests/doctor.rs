@@ -357,6 +357,15 @@ async fn what_is_wrong_with_an_http_server_is_told() {
     ];
     assert_fails(&with(&good, "MCP_SERVER_URL", &refused), &[], name, says).await;
 
+    let headers = "Authorization: env:NO_SUCH".to_owned();
+    let mut variables = with(&good, "MCP_SERVER_URL", &server.url());
+    variables.push(("MCP_EXTRA_HEADERS", headers));
+    let says = ["the value of authorization is missing", "set the variable"];
+    assert_fails(&variables, &[], "secrets", says).await;
+    let (_, found) = checks(&variables, &[]).await;
+    let skipped = (&found[5]["check"], &found[5]["result"]);
+    assert_eq!(skipped, (&json!(name), &json!("skip")), "{found:?}");
+
     let mut scripted = ScriptedService::start().unwrap();
     let variables = with(&good, "MCP_SERVER_URL", &scripted.endpoint());
     let play = async {
@@ -450,9 +459,15 @@ async fn what_is_wrong_on_this_machine_is_told() {
     let variables = with(&good, "CONTROL_PLANE_BASE_URL", "https://tunnels.invalid");
     let variables = with(&variables, "CA_BUNDLE", &bundle);
     let says = [
-        "the CA bundle must hold PEM certificates",
+        "doctor-bundle cannot be used: it holds no certificate in PEM",
         "correct the file",
     ];
+    assert_fails(&variables, &[], "certificates", says).await;
+    let variables = with(&good, "CA_BUNDLE", &bundle);
+    assert_fails(&variables, &[], "certificates", says).await;
+    let broken = "-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n";
+    std::fs::write(&bundle, broken).unwrap();
+    let says = ["cannot be used: a certificate in it is broken", says[1]];
     assert_fails(&variables, &[], "certificates", says).await;
 
     let log = format!("{directory}/doctor-new.log");

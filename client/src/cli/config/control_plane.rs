@@ -12,6 +12,7 @@ use super::known::{
     API_KEY, BACKOFF_MAX, BACKOFF_MIN, CA_BUNDLE, ENDPOINT, EXTRA_HEADERS, GUARDRAIL, POLL_TIMEOUT,
     PROXY, Setting, TUNNEL_ID,
 };
+use super::pem;
 use super::reader::Reader;
 use super::reference::{Reference, read_file};
 use crate::{ApiKey, Endpoint, EndpointFault, ProxyChoice, Settings, TunnelId};
@@ -23,8 +24,16 @@ const DEFAULT_KEY: &str = "env:CONTROL_PLANE_API_KEY";
 pub(super) struct Read {
     /// `None` where the endpoint, the tunnel or the key is not usable.
     pub(super) settings: Option<Settings>,
-    /// For every other client, too.
-    pub(super) ca_bundle: Option<Vec<u8>>,
+    pub(super) trust: Trust,
+}
+
+/// Which certificates are trusted beside those of the system, for every client alike.
+pub(super) enum Trust {
+    /// Nobody knows: what was named is not usable, and without it another fault would seem to be the cause of
+    /// whatever fails.
+    Broken,
+    /// These, as PEM.
+    Known(Option<Vec<u8>>),
 }
 
 /// Reads everything, so that every fault is told.
@@ -38,10 +47,10 @@ pub(super) fn read(reader: &mut Reader<'_>, allow_insecure: bool) -> Read {
         .pick(&EXTRA_HEADERS)
         .map(|given| reader.headers(EXTRA_HEADERS.table, EXTRA_HEADERS.key, &given))
         .unwrap_or_default();
-    let ca_bundle = ca_bundle(reader);
+    let trust = trust(reader);
     let proxy = proxy(reader);
-    let settings = match (endpoint, tunnel, api_key) {
-        (Some(endpoint), Some(tunnel), Some(api_key)) => {
+    let settings = match (endpoint, tunnel, api_key, &trust) {
+        (Some(endpoint), Some(tunnel), Some(api_key), Trust::Known(ca_bundle)) => {
             let mut settings = Settings::new(endpoint, tunnel, api_key);
             settings.long_poll = long_poll;
             settings.backoff = backoff;
@@ -49,16 +58,13 @@ pub(super) fn read(reader: &mut Reader<'_>, allow_insecure: bool) -> Read {
                 .into_iter()
                 .map(|header| (header.name, header.value))
                 .collect();
-            settings.ca_bundle = ca_bundle.clone();
+            settings.ca_bundle.clone_from(ca_bundle);
             settings.proxy = proxy;
             Some(settings)
         }
         _ => None,
     };
-    Read {
-        settings,
-        ca_bundle,
-    }
+    Read { settings, trust }
 }
 
 fn endpoint(reader: &mut Reader<'_>, allow_insecure: bool) -> Option<Endpoint> {
@@ -182,12 +188,24 @@ fn backoff(reader: &mut Reader<'_>) -> Backoff {
     })
 }
 
-fn ca_bundle(reader: &mut Reader<'_>) -> Option<Vec<u8>> {
-    let given = reader.pick(&CA_BUNDLE)?;
-    reader.show(&CA_BUNDLE, given.text(), &given.origin);
-    read_file("the CA bundle", Path::new(given.text()))
-        .map_err(|text| reader.fault_of(Area::Trust, text))
-        .ok()
+fn trust(reader: &mut Reader<'_>) -> Trust {
+    let Some(given) = reader.pick(&CA_BUNDLE) else {
+        return Trust::Known(None);
+    };
+    let (path, origin) = (given.text(), &given.origin);
+    reader.show(&CA_BUNDLE, path, origin);
+    let bundle = read_file("the CA bundle", Path::new(path)).and_then(|bundle| {
+        let checked = pem::check_trusted(&bundle);
+        checked.map_err(|why| format!("the CA bundle {path} cannot be used: {why}"))?;
+        Ok(bundle)
+    });
+    match bundle {
+        Ok(bundle) => Trust::Known(Some(bundle)),
+        Err(text) => {
+            reader.fault_of(Area::Trust, format!("{origin}: {text}"));
+            Trust::Broken
+        }
+    }
 }
 
 fn proxy(reader: &mut Reader<'_>) -> ProxyChoice {

@@ -9,6 +9,7 @@ mod headers;
 mod known;
 mod misspelt;
 mod nearest;
+mod pem;
 mod reader;
 mod reference;
 mod targets;
@@ -63,6 +64,8 @@ pub(super) struct Loaded {
     /// `None` where the endpoint, the tunnel or the key is not usable.
     pub(super) control_plane: Option<Settings>,
     pub(super) targets: BTreeMap<Channel, TargetSettings>,
+    /// Channels whose target is known and lacks something.
+    pub(super) unusable: Vec<Channel>,
     pub(super) queue: usize,
     pub(super) dispatch: DispatchOptions,
     /// `None` where nobody may look.
@@ -100,7 +103,7 @@ pub(super) fn load(call: &Call, environment: &Environment) -> Loaded {
     let mut reader = reader(call, environment, &TABLES);
     let control_plane = control_plane::read(&mut reader, call.allow_insecure_endpoint);
     let queue = reader.count(&MAX_INFLIGHT, DEFAULT_QUEUE);
-    let targets = targets::read(&mut reader, control_plane.ca_bundle.as_ref());
+    let targets = targets::read(&mut reader, &control_plane.trust);
     let dispatch = dispatch(&mut reader);
     let monitor = monitor(&mut reader);
     let log = log(&mut reader);
@@ -117,7 +120,8 @@ pub(super) fn load(call: &Call, environment: &Environment) -> Loaded {
         shown: reader.shown,
         secret_files: reader.secret_files,
         control_plane: control_plane.settings,
-        targets,
+        targets: targets.usable,
+        unusable: targets.unusable,
         queue,
         dispatch,
         monitor,

@@ -6,6 +6,7 @@ use std::path::Path;
 use moorline_model::wire::Channel;
 use url::Url;
 
+use super::control_plane::Trust;
 use super::fault::Area;
 use super::given::{Given, Origin, Value};
 use super::headers::Header;
@@ -13,6 +14,7 @@ use super::known::{
     CLIENT_CERT, CLIENT_KEY, POLL_CHANNELS, Setting, TARGET_COMMAND, TARGET_HEADERS, TARGET_PROXY,
     TARGET_URL,
 };
+use super::pem;
 use super::reader::{Reader, Shown, ShownValue};
 use super::reference::{Reference, read_file};
 use crate::ProxyChoice;
@@ -26,29 +28,37 @@ const SECRET_VARIABLES: [&str; 3] = ["MCP_EXTRA_HEADERS", "MCP_CLIENT_KEY", "MCP
 const NONE: &str = "the MCP server is missing: give --mcp-server-url URL or --mcp-command CMD, \
                     MCP_SERVER_URL or MCP_COMMAND, or url or command under [target] in the file";
 
-/// Reads the targets of every channel that is served. Never empty unless there are faults.
-pub(super) fn read(
-    reader: &mut Reader<'_>,
-    ca_bundle: Option<&Vec<u8>>,
-) -> BTreeMap<Channel, TargetSettings> {
+/// What could be read.
+#[derive(Debug, Default)]
+pub(super) struct Read {
+    pub(super) usable: BTreeMap<Channel, TargetSettings>,
+    /// Channels whose target lacks something: without it, it would only fail once more.
+    pub(super) unusable: Vec<Channel>,
+}
+
+/// Reads the targets of every channel that is served. Without any there are faults.
+pub(super) fn read(reader: &mut Reader<'_>, trust: &Trust) -> Read {
     let faults = reader.faults.len();
     let mut places = places(reader);
     restrict(reader, &mut places);
-    let mut targets = BTreeMap::new();
-    for (channel, place) in places {
-        let target = match place {
-            Place::Url(given) => http(reader, &channel, &given, ca_bundle),
-            Place::Command(given) => stdio(reader, &channel, &given),
-        };
-        if let Some(target) = target {
-            targets.insert(channel, target);
-        }
-    }
-    if targets.is_empty() && reader.faults.len() == faults {
+    if places.is_empty() && reader.faults.len() == faults {
         reader.fault_of(Area::Settings, NONE);
     }
-    withhold_secrets(reader, &mut targets);
-    targets
+    let mut found = Read::default();
+    for (channel, place) in places {
+        let target = match place {
+            Place::Url(given) => http(reader, &channel, &given, trust),
+            Place::Command(given) => stdio(reader, &channel, &given),
+        };
+        match target {
+            Some(target) => {
+                found.usable.insert(channel, target);
+            }
+            None => found.unusable.push(channel),
+        }
+    }
+    withhold_secrets(reader, &mut found.usable);
+    found
 }
 
 /// Where a channel's server is.
@@ -215,8 +225,9 @@ fn http(
     reader: &mut Reader<'_>,
     channel: &Channel,
     given: &Given,
-    ca_bundle: Option<&Vec<u8>>,
+    trust: &Trust,
 ) -> Option<TargetSettings> {
+    let faults = reader.faults.len();
     let url = match parse_url(given.text()) {
         Ok(url) => url,
         Err(text) => {
@@ -242,8 +253,11 @@ fn http(
         settings.proxy = proxy(reader, &table, &given);
     }
     settings.client_identity = identity(reader, channel, &table);
-    settings.ca_bundle = ca_bundle.cloned();
-    Some(TargetSettings::Http(Box::new(settings)))
+    let Trust::Known(ca_bundle) = trust else {
+        return None;
+    };
+    settings.ca_bundle.clone_from(ca_bundle);
+    (reader.faults.len() == faults).then(|| TargetSettings::Http(Box::new(settings)))
 }
 
 fn parse_url(text: &str) -> Result<Url, &'static str> {
@@ -331,29 +345,49 @@ fn identity(reader: &mut Reader<'_>, channel: &Channel, table: &str) -> Option<C
             return None;
         }
     };
-    let certificate = pem(
-        reader,
-        table,
-        &CLIENT_CERT,
-        "the client certificate",
-        &certificate,
-    );
-    let key = pem(reader, table, &CLIENT_KEY, "the client key", &key);
-    Some(ClientIdentity {
-        certificate: certificate?,
-        key: key?,
-    })
+    let origin = certificate.origin.clone();
+    let certificate = read_pem(reader, table, &CERTIFICATE, &certificate);
+    let key = read_pem(reader, table, &KEY, &key);
+    let (certificate, key) = (certificate?, key?);
+    if let Err(text) = pem::check_pair(&certificate, &key) {
+        reader.fault_of(Area::Secrets, format!("{origin}: {text}"));
+        return None;
+    }
+    Some(ClientIdentity { certificate, key })
 }
 
+/// One half of a client's identity.
+struct Half {
+    setting: &'static Setting,
+    what: &'static str,
+    check: fn(&[u8]) -> Result<(), &'static str>,
+}
+
+const CERTIFICATE: Half = Half {
+    setting: &CLIENT_CERT,
+    what: "the client certificate",
+    check: pem::check_chain,
+};
+
+const KEY: Half = Half {
+    setting: &CLIENT_KEY,
+    what: "the client key",
+    check: pem::check_key,
+};
+
 /// Reads PEM from a path, `file:PATH`, or `env:NAME`: a variable that holds a path or the PEM itself.
-fn pem(
+fn read_pem(
     reader: &mut Reader<'_>,
     table: &str,
-    setting: &Setting,
-    what: &str,
+    half: &Half,
     given: &Given,
 ) -> Option<Vec<u8>> {
     const PEM: &str = "-----BEGIN";
+    let Half {
+        setting,
+        what,
+        check,
+    } = *half;
     let text = given.text();
     let read = match Reference::parse(text) {
         Some(reference @ Reference::Variable(_)) => {
@@ -374,11 +408,18 @@ fn pem(
         Some(Reference::File(path)) => pem_file(reader, table, setting, what, &path, given),
         None if text.contains(PEM) || Reference::is_meant(text) => {
             let text = Reference::expected(text, "the PEM");
-            Err(format!("{}: {text}", given.origin))
+            Err(text)
         }
         None => pem_file(reader, table, setting, what, text, given),
     };
-    read.map_err(|text| reader.fault_of(Area::Secrets, text))
+    let checked = read.and_then(|pem| {
+        // What is a path or names a variable holds no secret.
+        check(&pem).map_err(|why| format!("{what} {text} cannot be used: {why}"))?;
+        Ok(pem)
+    });
+    let origin = &given.origin;
+    checked
+        .map_err(|text| reader.fault_of(Area::Secrets, format!("{origin}: {text}")))
         .ok()
 }
 

@@ -389,6 +389,7 @@ fn each_mistake_has_its_message() {
         ("LOG_FILE", "/no/such/directory/a.log"),
         ("LOG_FILE", "/"),
         ("CA_BUNDLE", "/no/such/bundle"),
+        ("CA_BUNDLE", concat!(env!("CARGO_MANIFEST_DIR"), "/Cargo.toml")),
         ("MOORLINE_UNSAFE_HTTP_DUMPS", "true"),
     ] {
         tell(
@@ -452,6 +453,16 @@ fn each_mistake_has_its_message() {
             "[target]\nurl = 'https://127.0.0.1/'\nclient_cert = '-----BEGIN'\nclient_key = '/no/such/key'\n",
         ),
         (
+            "identity.toml",
+            concat!(
+                "[target]\nurl = 'http://127.0.0.1/'\nclient_cert = '",
+                env!("CARGO_MANIFEST_DIR"),
+                "/Cargo.toml'\nclient_key = '",
+                env!("CARGO_MANIFEST_DIR"),
+                "/Cargo.toml'\n"
+            ),
+        ),
+        (
             "alias.toml",
             "[control_plane]\nendpoint = 'https://a.example'\nbase_url = 'https://b.example'\n",
         ),
@@ -467,6 +478,7 @@ fn each_mistake_has_its_message() {
         let faults = faults.filter(|fault| !fault.starts_with("the MCP server is missing"));
         tell(name, faults.collect());
     }
+    let table = table.replace(env!("CARGO_MANIFEST_DIR"), "HERE");
     let path = concat!(env!("CARGO_MANIFEST_DIR"), "/src/cli/config/mistakes.txt");
     if std::env::var_os("UPDATE_SNAPSHOTS").is_some() {
         std::fs::write(path, &table).unwrap();

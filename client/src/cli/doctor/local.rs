@@ -28,7 +28,7 @@ pub(super) fn configuration(loaded: &Loaded) -> Check {
     const NAME: &str = "configuration";
     let faults = faults(loaded, Area::Settings);
     let check = if faults.is_empty() {
-        let targets = loaded.targets.len();
+        let targets = loaded.targets.len().saturating_add(loaded.unusable.len());
         let evidence = format!(
             "{} settings in force, MCP servers: {targets}",
             loaded.shown.len()

@@ -35,6 +35,7 @@ async fn examine(loaded: Loaded, poll: bool, report: &mut Report) -> Result<(), 
     if let Some(check) = local::log(&loaded) {
         report.add(check)?;
     }
+    let without_target = loaded.unusable.clone();
     let made = local::make(loaded);
     report.add(made.check)?;
     report.add(match &made.control_plane {
@@ -46,8 +47,11 @@ async fn examine(loaded: Loaded, poll: bool, report: &mut Report) -> Result<(), 
         (Some(client), true) => control_plane::poll(client).await,
         (None, true) => unusable("poll"),
     })?;
-    if made.targets.is_empty() {
+    if made.targets.is_empty() && without_target.is_empty() {
         report.add(unusable("MCP server"))?;
+    }
+    for channel in without_target {
+        report.add(unusable(&format!("MCP server {channel}")))?;
     }
     for (channel, target) in made.targets {
         report.add(targets::check(&channel, target).await)?;
