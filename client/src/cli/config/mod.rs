@@ -113,8 +113,10 @@ pub(super) fn load(call: &Call, environment: &Environment) -> Loaded {
         // What seems to be missing may well be in the file.
         reader.faults.truncate(1);
     }
+    let mut warnings = misspelt::warnings(environment, &reader.secret_variables);
+    warnings.append(&mut reader.warnings);
     Loaded {
-        warnings: misspelt::warnings(environment, &reader.secret_variables),
+        warnings,
         faults: reader.faults,
         is_unreadable,
         shown: reader.shown,
@@ -163,6 +165,7 @@ fn reader<'a>(call: &'a Call, environment: &'a Environment, expected: &[&str]) -
         environment,
         file,
         faults,
+        warnings: Vec::new(),
         shown: Vec::new(),
         secret_variables: Vec::new(),
         secret_files: Vec::new(),

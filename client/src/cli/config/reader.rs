@@ -17,6 +17,8 @@ pub(super) struct Reader<'a> {
     pub(super) environment: &'a Environment,
     pub(super) file: FileSettings,
     pub(super) faults: Vec<Fault>,
+    /// What is no fault and has no effect.
+    pub(super) warnings: Vec<String>,
     pub(super) shown: Vec<Shown>,
     /// Variables that hold a secret of ours.
     pub(super) secret_variables: Vec<String>,

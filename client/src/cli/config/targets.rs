@@ -7,7 +7,7 @@ use moorline_model::wire::Channel;
 use url::Url;
 
 use super::control_plane::Trust;
-use super::fault::Area;
+use super::fault::{Area, Fault};
 use super::given::{Given, Origin, Value};
 use super::headers::Header;
 use super::known::{
@@ -44,6 +44,7 @@ pub(super) fn read(reader: &mut Reader<'_>, trust: &Trust) -> Read {
     if places.is_empty() && reader.faults.len() == faults {
         reader.fault_of(Area::Settings, NONE);
     }
+    refuse_idle(reader, &places);
     let mut found = Read::default();
     for (channel, place) in places {
         let target = match place {
@@ -106,6 +107,46 @@ fn places(reader: &mut Reader<'_>) -> Places {
         }
     }
     places
+}
+
+/// The settings of targets with a URL.
+const FOR_URLS: [&Setting; 4] = [&TARGET_HEADERS, &TARGET_PROXY, &CLIENT_CERT, &CLIENT_KEY];
+
+/// What is given for targets with a URL where there are only commands has no effect: whoever gave it relies on it. An
+/// environment may be shared with other programs, so a variable is no fault.
+// spec: SET-9
+fn refuse_idle(reader: &mut Reader<'_>, places: &Places) {
+    for (channel, table) in &reader.file.targets {
+        if !table.values.contains_key(TARGET_COMMAND.key)
+            || table.values.contains_key(TARGET_URL.key)
+        {
+            continue;
+        }
+        let idle = FOR_URLS.into_iter();
+        for given in idle.filter_map(|setting| table.values.get(setting.key)) {
+            let text = format!(
+                "{}: this is for an MCP server with a url, and that of the channel {channel} is a \
+                 command",
+                given.origin
+            );
+            reader.faults.push(Fault::settings(text));
+        }
+    }
+    let has_url = |place: &Place| matches!(place, Place::Url(_));
+    if places.is_empty() || places.values().any(has_url) {
+        return;
+    }
+    for setting in FOR_URLS {
+        let why = "no MCP server has a URL";
+        if let Some(given) = reader.flags.get(setting) {
+            let text = format!("{}: this has no effect, since {why}", given.origin);
+            reader.faults.push(Fault::settings(text));
+        }
+        if let Some(given) = reader.environment.get(setting) {
+            let text = format!("{} has no effect: {why}", given.origin);
+            reader.warnings.push(text);
+        }
+    }
 }
 
 fn of_file(reader: &mut Reader<'_>) -> Layer {

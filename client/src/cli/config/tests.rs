@@ -410,6 +410,8 @@ fn each_mistake_has_its_message() {
         ("--api-key", "sk-live"),
         ("--api-key", "env:api_key"),
         ("--extra-header", "Authorization: secret"),
+        ("--mcp-extra-header", "X-A: secret"),
+        ("--mcp-client-key", "/secret"),
         ("--max-inflight", "-1"),
         ("--log-level", "loud"),
     ] {
@@ -451,6 +453,10 @@ fn each_mistake_has_its_message() {
         (
             "pem.toml",
             "[target]\nurl = 'https://127.0.0.1/'\nclient_cert = '-----BEGIN'\nclient_key = '/no/such/key'\n",
+        ),
+        (
+            "idle.toml",
+            "[target]\ncommand = 'x'\nextra_headers = {a = 'b'}\nproxy = 'http://127.0.0.1/'\n",
         ),
         (
             "identity.toml",
@@ -496,6 +502,23 @@ fn each_mistake_has_its_message() {
             "{secret}"
         );
     }
+}
+
+/// spec-test: SET-9
+#[test]
+fn what_has_no_effect_in_the_environment_is_warned_of() {
+    let variables = [("MCP_EXTRA_HEADERS", "X-A: hidden"), ("MCP_HTTP_PROXY", "x")];
+    let trial = || Trial::good().with(&variables);
+    let loaded = trial().load();
+    assert!(loaded.faults.is_empty(), "{:?}", loaded.faults);
+    let expected = [
+        "MCP_EXTRA_HEADERS has no effect: no MCP server has a URL",
+        "MCP_HTTP_PROXY has no effect: no MCP server has a URL",
+    ];
+    assert_eq!(loaded.warnings, expected);
+    let url = ("MCP_SERVER_URL", "channel=web,url=http://127.0.0.1/");
+    assert_eq!(trial().with(&[url]).load().warnings, [""; 0]);
+    assert_eq!(trial().with(&[("MCP_COMMAND", "")]).load().warnings, [""; 0]);
 }
 
 /// spec-test: SET-1

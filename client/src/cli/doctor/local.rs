@@ -37,7 +37,7 @@ pub(super) fn configuration(loaded: &Loaded) -> Check {
         if loaded.warnings.is_empty() {
             return check;
         }
-        check.then("rename or unset the variable that is no setting")
+        check.then("rename or unset the variables that have no effect")
     } else {
         failed(NAME, faults).then("correct them; `moorline config print` shows what is in force")
     };
