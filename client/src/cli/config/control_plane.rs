@@ -111,6 +111,9 @@ fn tunnel(reader: &mut Reader<'_>) -> Option<TunnelId> {
 }
 
 fn missing(reader: &mut Reader<'_>, what: &str, flag: &str, setting: &Setting) {
+    if reader.file.is_meant(setting) {
+        return;
+    }
     let Setting { variable, key, .. } = setting;
     let text = format!(
         "{what} is missing: give {flag}, {variable}, or {key} under [control_plane] in the file"
@@ -146,8 +149,15 @@ fn api_key(reader: &mut Reader<'_>) -> Option<ApiKey> {
             Reference::File(_) => text,
         })
         .and_then(|key| key_of(&key, &reference));
-    key.map_err(|text| reader.fault_of(Area::Secrets, text))
-        .ok()
+    match key {
+        Ok(key) => Some(key),
+        // The setting that names another place was told of.
+        Err(_) if given.is_none() && reader.file.is_meant(&API_KEY) => None,
+        Err(text) => {
+            reader.fault_of(Area::Secrets, text);
+            None
+        }
+    }
 }
 
 /// The key, if the text is one. What it is not is told with its place.

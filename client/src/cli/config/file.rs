@@ -1,6 +1,6 @@
 //! A file's settings, checked against those that are known.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -10,7 +10,7 @@ use super::document::{self, Content, Entry, Node};
 use super::fault::Fault;
 use super::given::{Given, Origin, Value};
 use super::known::{self, Kind, Setting, TABLES};
-use super::nearest::unknown;
+use super::nearest::{nearest, unknown};
 
 /// What a file says.
 #[derive(Debug, Default)]
@@ -20,6 +20,8 @@ pub(super) struct FileSettings {
     pub(super) targets: BTreeMap<Channel, TargetTable>,
     /// Whether nothing of it could be read, so that nobody knows what it holds.
     pub(super) is_unreadable: bool,
+    /// The settings that somebody meant to give, in a table and under a key that hold something else.
+    meant: BTreeSet<(&'static str, &'static str)>,
 }
 
 /// One table of a target.
@@ -31,6 +33,12 @@ pub(super) struct TargetTable {
 impl FileSettings {
     pub(super) fn get(&self, setting: &Setting) -> Option<Given> {
         self.values.get(&(setting.table, setting.key)).cloned()
+    }
+
+    /// Whether a setting that is missing was told of already, as misspelt or of another kind.
+    pub(super) fn is_meant(&self, setting: &Setting) -> bool {
+        let whole_table = (setting.table, "");
+        self.meant.contains(&whole_table) || self.meant.contains(&(setting.table, setting.key))
     }
 
     /// Reads a file. Faults in it are told one by one, and the rest of it counts. `expected` are the
@@ -70,6 +78,10 @@ impl Reader<'_> {
                 None => {
                     let text = unknown(&entry.name, self.expected);
                     self.fault(entry.line, &text);
+                    if let Some(table) = nearest(&entry.name, &TABLES) {
+                        let table = if table == "targets" { "target" } else { table };
+                        self.found.meant.insert((table, ""));
+                    }
                 }
             }
         }
@@ -116,6 +128,9 @@ impl Reader<'_> {
             else {
                 let keys: Vec<_> = known::of_table(table).map(|setting| setting.key).collect();
                 self.fault(member.line, &unknown(&member.name, &keys));
+                if let Some(key) = nearest(&member.name, &keys) {
+                    self.found.meant.insert((table, key));
+                }
                 continue;
             };
             if found.iter().any(|(other, _)| *other == setting) {
@@ -131,7 +146,11 @@ impl Reader<'_> {
                     };
                     found.push((setting, Given { value, origin }));
                 }
-                Err(text) => self.fault(member.value.line, &text),
+                Err(text) => {
+                    let text = format!("{}: {text}", member.name);
+                    self.fault(member.value.line, &text);
+                    self.found.meant.insert((table, setting.key));
+                }
             }
         }
         found
@@ -167,20 +186,18 @@ fn value(kind: Kind, content: Content) -> Result<Value, String> {
         Kind::Choice(_) => match content {
             // YAML reads `off` as a word, and other readers of it as a switch.
             Content::Boolean(false) => checked(kind, "off".to_owned()),
-            content => text(kind, content),
+            content => text(kind, content, "a word in quotation marks"),
         },
-        Kind::Duration
-        | Kind::LongDuration
-        | Kind::PositiveDuration
-        | Kind::Targets
-        | Kind::Text => text(kind, content),
+        Kind::Duration | Kind::PositiveDuration => text(kind, content, "a duration such as \"30s\""),
+        Kind::LongDuration => text(kind, content, "a duration such as \"10m\""),
+        Kind::Targets | Kind::Text => text(kind, content, "a text in quotation marks"),
     }
 }
 
-fn text(kind: Kind, content: Content) -> Result<Value, String> {
+fn text(kind: Kind, content: Content, expected: &str) -> Result<Value, String> {
     match content {
         Content::Text(text) => checked(kind, text),
-        _ => Err("expected a string".to_owned()),
+        _ => Err(format!("expected {expected}")),
     }
 }
 

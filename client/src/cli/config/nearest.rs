@@ -21,7 +21,7 @@ pub(super) fn unknown(name: &str, known: &[&str]) -> String {
 }
 
 /// The known name that is most like this one.
-fn nearest<'a>(name: &str, known: &[&'a str]) -> Option<&'a str> {
+pub(super) fn nearest<'a>(name: &str, known: &[&'a str]) -> Option<&'a str> {
     let name = name.to_ascii_lowercase().replace('-', "_");
     let likeness = |known: &str| strsim::jaro_winkler(&name, known);
     known

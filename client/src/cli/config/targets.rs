@@ -41,7 +41,10 @@ pub(super) fn read(reader: &mut Reader<'_>, trust: &Trust) -> Read {
     let faults = reader.faults.len();
     let mut places = places(reader);
     restrict(reader, &mut places);
-    if places.is_empty() && reader.faults.len() == faults {
+    let is_meant = [&TARGET_URL, &TARGET_COMMAND]
+        .into_iter()
+        .any(|setting| reader.file.is_meant(setting));
+    if places.is_empty() && !is_meant && reader.faults.len() == faults {
         reader.fault_of(Area::Settings, NONE);
     }
     refuse_idle(reader, &places);

@@ -445,6 +445,10 @@ fn each_mistake_has_its_message() {
             "twice.toml",
             "[target]\nurl = 'http://127.0.0.1/'\n[targets.MAIN]\nurl = 'http://127.0.0.1/'\n",
         ),
+        (
+            "kinds.toml",
+            "[control_plane]\npoll_timeout = 30\nendpoint = 5\n[dispatch]\nconnection_max_ttl = 1\n[log]\nlevel = 3\n",
+        ),
         ("name.toml", "[targets.'a b']\nurl = 'http://127.0.0.1/'\n"),
         (
             "cert.toml",
@@ -545,6 +549,30 @@ fn a_layer_that_names_a_channels_target_hides_the_lower_ones() {
         .with(&variable)
         .flag("--mcp-server-url", "channel=main,url=http://127.0.0.1:2/");
     assert_eq!(kinds(flag), ["main http", "tools stdio"]);
+}
+
+#[test]
+fn what_is_misspelt_or_of_another_kind_is_not_missing_too() {
+    let rest = "tunnel_id = 't'\napi_key = 'env:API_KEY'\n";
+    let target = "[target]\ncommand = 'x'\n";
+    for (text, line) in [
+        (format!("[control_plane]\n{rest}endpont = 'x'\n{target}"), 4),
+        (format!("[control_plane]\n{rest}endpoint = 5\n{target}"), 4),
+        (format!("[controlplane]\nendpoint = 'x'\n{rest}{target}"), 1),
+        (format!("[control_plane]\nendpoint = '{URL}'\n{rest}[target]\ncomand = 'x'\n"), 6),
+        (format!("[control_plane]\nendpoint = '{URL}'\n{rest}[targt]\ncommand = 'x'\n"), 5),
+        (
+            format!("[control_plane]\nendpoint = '{URL}'\ntunnel_id = 't'\napikey = 'x'\n{target}"),
+            4,
+        ),
+    ] {
+        let key = [("API_KEY", "k")];
+        let faults = Trial::default().with(&key).file("meant.toml", &text).faults();
+        let [fault] = faults.as_slice() else {
+            panic!("{text}: {faults:?}")
+        };
+        assert!(fault.starts_with(&format!("FILE, line {line}: ")), "{fault}");
+    }
 }
 
 #[test]
