@@ -12,7 +12,8 @@ pub(super) fn parse(text: &str) -> Result<Node, Broken> {
         if error.message().starts_with("duplicate key") {
             Broken::repeated(line)
         } else {
-            Broken::new(line, "this is not TOML")
+            let broken = text.lines().nth(line.saturating_sub(1)).unwrap_or_default();
+            Broken::new(line, format!("this is not TOML{}", advice(broken)))
         }
     })?;
     let content = entries(text, table.get_ref(), MAX_DEPTH)?;
@@ -57,6 +58,29 @@ fn node(text: &str, value: &Spanned<DeValue<'_>>, depth: usize) -> Result<Node, 
     Ok(Node { line, content })
 }
 
+/// What a line that is not TOML was probably meant to be. Nothing of it is repeated.
+fn advice(line: &str) -> &'static str {
+    let is_name = |name: &str| {
+        let is_part = |letter: char| letter.is_ascii_alphanumeric() || "_-.\"".contains(letter);
+        !name.is_empty() && name.chars().all(is_part)
+    };
+    let line = line.trim();
+    let is_bare = |value: &str| value.trim_start().starts_with(|first| !"\"'[{#".contains(first));
+    let is_unquoted = line
+        .split_once('=')
+        .is_some_and(|(name, value)| is_name(name.trim()) && is_bare(value));
+    let is_yaml = line
+        .split_once(':')
+        .is_some_and(|(name, rest)| is_name(name) && (rest.is_empty() || rest.starts_with(' ')));
+    if is_unquoted {
+        ": strings need quotation marks"
+    } else if is_yaml || line == "---" {
+        ": files in YAML must be named *.yaml or *.yml"
+    } else {
+        ""
+    }
+}
+
 fn line_of(text: &str, offset: usize) -> usize {
     text.bytes()
         .take(offset)
@@ -75,6 +99,24 @@ mod tests {
             ("a = 1\na = 2\n", 2, "this key was given before"),
             ("a = 1\n[t\n", 2, "this is not TOML"),
             ("secret\n", 1, "this is not TOML"),
+            (
+                "a = 1\nendpoint = http://secret/\n",
+                2,
+                "this is not TOML: strings need quotation marks",
+            ),
+            ("level = info\n", 1, "this is not TOML: strings need quotation marks"),
+            ("a = 30s\n", 1, "this is not TOML: strings need quotation marks"),
+            ("a = 'open\n", 1, "this is not TOML"),
+            (
+                "# comment\ncontrol_plane:\n  endpoint: x\n",
+                2,
+                "this is not TOML: files in YAML must be named *.yaml or *.yml",
+            ),
+            (
+                "---\na: 1\n",
+                1,
+                "this is not TOML: files in YAML must be named *.yaml or *.yml",
+            ),
             ("a = [[[[[[[[[1]]]]]]]]]\n", 1, "this is nested too deeply"),
         ] {
             assert_eq!(parse(text), Err(Broken::new(line, expected)), "{text}");
