@@ -43,6 +43,7 @@ struct Inner<T> {
     backoff: Backoff,
     state: SharedState,
     observer: OnceLock<Box<Observer>>,
+    refusal: log::Refusal,
 }
 
 /// Is told of each attempt once it has ended.
@@ -88,6 +89,7 @@ impl<T: Transport> ControlPlane<T> {
                 backoff: settings.backoff,
                 state: SharedState::new(settings.backoff, settings.long_poll, settings.seed),
                 observer: OnceLock::new(),
+                refusal: log::Refusal::default(),
             }),
         }
     }

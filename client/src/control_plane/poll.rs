@@ -141,7 +141,7 @@ impl<T: Transport> ControlPlane<T> {
             dropped: reply.as_ref().map_or(0, |envelope| envelope.dropped),
             next_delay_ms: delay_ms(done.next),
         };
-        log::ended(&event, fault);
+        log::ended(&event, fault, &self.inner.refusal);
         self.tell_observer(&event);
         PollReport {
             reply: reply.map_err(|fault| PollError::new(fault, cause)),
