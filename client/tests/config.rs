@@ -10,7 +10,7 @@
 #[path = "support/program.rs"]
 mod program;
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use program::{Ended, PROGRAM_KEY, PROGRAM_TUNNEL, moorline, run};
 
@@ -56,15 +56,15 @@ async fn what_is_in_force_is_shown_with_its_origin_and_without_secrets() {
     for line in [
         "[control_plane]",
         "endpoint = \"https://tunnels.example.com\"  # FILE, line 2",
-        "tunnel_id = \"(set)\"  # FILE, line 3",
-        "api_key = \"env:API_KEY (set)\"  # FILE, line 4",
+        "# tunnel_id = \"(set)\"  # FILE, line 3",
+        "api_key = \"env:API_KEY\"  # set; FILE, line 4",
         "poll_timeout = \"30s\"  # default",
-        "extra_headers.x-a = \"(set)\"  # FILE, line 5",
-        "extra_headers.\"x!b\" = \"env:HEADER (set)\"  # FILE, line 5",
+        "# extra_headers.x-a = \"(set)\"  # FILE, line 5",
+        "extra_headers.\"x!b\" = \"env:HEADER\"  # set; FILE, line 5",
         "[targets.main]",
-        "command = \"npx (and 2 arguments)\"  # FILE, line 7",
+        "# command = \"npx (and 2 arguments)\"  # FILE, line 7",
         "[targets.web]",
-        "url = \"http://127.0.0.1:9/mcp?...\"  # FILE, line 9",
+        "# url = \"http://127.0.0.1:9/...\"  # FILE, line 9",
         "max_concurrent_requests = 10  # default",
         "drain = \"5s\"  # --drain",
         "allow_remote = false  # default",
@@ -76,16 +76,22 @@ async fn what_is_in_force_is_shown_with_its_origin_and_without_secrets() {
     for secret in [SECRET, PROGRAM_KEY, PROGRAM_TUNNEL] {
         assert!(!shown.contains(secret), "{secret}: {shown}");
     }
-    let table: toml::Table = ended.stdout.parse().expect("TOML");
-    assert_eq!(
-        table["targets"]["web"]["url"].as_str(),
-        Some("http://127.0.0.1:9/mcp?...")
-    );
+    // What is printed is a file again, for whoever gives what it does not hold.
+    let printed = file("printed.toml", &ended.stdout);
+    let more = [
+        ("CONTROL_PLANE_TUNNEL_ID", PROGRAM_TUNNEL),
+        ("MCP_COMMAND", "x"),
+        ("HEADER", SECRET),
+    ];
+    let again = config(&["check", "--config", &printed], &more).await;
+    assert_eq!((again.status, again.stderr.as_str()), (0, ""));
 
     let ended = config(&[&args[..], &["--json"]].concat(), &variables).await;
     let json: Value = serde_json::from_str(&ended.stdout).unwrap();
     assert_eq!(json["control_plane"]["poll_timeout"]["value"], "30s");
     assert_eq!(json["control_plane"]["poll_timeout"]["from"], "default");
+    let key = json!({ "value": "env:API_KEY", "state": "set", "from": format!("{path}, line 4") });
+    assert_eq!(json["control_plane"]["api_key"], key);
     assert_eq!(json["dispatch"]["max_concurrent_requests"]["value"], 10);
     assert_eq!(json["dispatch"]["drain"]["from"], "--drain");
     assert!(!ended.stdout.contains(SECRET));

@@ -68,9 +68,13 @@ fn write(text: &str) -> Result<(), Failure> {
     written.map_err(|_| Failure::Failed("stdout was closed".to_owned()))
 }
 
-/// TOML with the origin of each value behind it.
+/// TOML with the origin of each value behind it. What is not shown in full is a comment, so that nobody takes it for
+/// the value; the rest can be read as a file again.
 fn to_toml(shown: &[Shown]) -> String {
     let mut text = String::new();
+    if shown.iter().any(|shown| !shown.value.is_whole()) {
+        text.push_str("# What begins with # is set, and not shown in full.\n");
+    }
     for table in tables(shown) {
         if !text.is_empty() {
             text.push('\n');
@@ -78,8 +82,11 @@ fn to_toml(shown: &[Shown]) -> String {
         // Writing into a string does not fail.
         let _ = writeln!(text, "[{table}]");
         for shown in shown.iter().filter(|shown| shown.table == table) {
-            let (key, value) = (quoted_key(&shown.key), &shown.value);
-            let _ = writeln!(text, "{key} = {}  # {}", toml_value(value), shown.from);
+            let (key, value) = (quoted_key(&shown.key), toml_value(&shown.value));
+            let start = if shown.value.is_whole() { "" } else { "# " };
+            let state = shown.state.map(|state| format!("{state}; "));
+            let state = state.unwrap_or_default();
+            let _ = writeln!(text, "{start}{key} = {value}  # {state}{}", shown.from);
         }
     }
     text
@@ -117,7 +124,10 @@ fn to_json(shown: &[Shown]) -> Value {
             .entry(shown.table.clone())
             .or_insert_with(|| Value::Object(Map::new()));
         if let Value::Object(table) = table {
-            let value = json!({ "value": shown.value.to_json(), "from": shown.from });
+            let mut value = json!({ "value": shown.value.to_json(), "from": shown.from });
+            if let (Value::Object(value), Some(state)) = (&mut value, shown.state) {
+                value.insert("state".to_owned(), json!(state));
+            }
             table.insert(shown.key.clone(), value);
         }
     }
@@ -125,12 +135,16 @@ fn to_json(shown: &[Shown]) -> Value {
 }
 
 impl ShownValue {
+    fn is_whole(&self) -> bool {
+        !matches!(self, Self::Part(_))
+    }
+
     fn to_json(&self) -> Value {
         match self {
             Self::List(items) => json!(items),
             Self::Number(number) => json!(number),
             Self::Switch(on) => json!(on),
-            Self::Text(text) => json!(text),
+            Self::Part(text) | Self::Text(text) => json!(text),
         }
     }
 }

@@ -13,7 +13,7 @@ use super::known::{
     PROXY, Setting, TUNNEL_ID,
 };
 use super::pem;
-use super::reader::Reader;
+use super::reader::{Reader, Shown, ShownValue};
 use super::reference::{Reference, read_file};
 use crate::{ApiKey, Endpoint, EndpointFault, ProxyChoice, Settings, TunnelId};
 
@@ -100,7 +100,7 @@ fn tunnel(reader: &mut Reader<'_>) -> Option<TunnelId> {
     };
     match TunnelId::new(given.text()) {
         Ok(tunnel) => {
-            reader.show(&TUNNEL_ID, "(set)", &given.origin);
+            reader.show_secret(&TUNNEL_ID, None, &given.origin);
             Some(tunnel)
         }
         Err(fault) => {
@@ -142,7 +142,9 @@ fn api_key(reader: &mut Reader<'_>) -> Option<ApiKey> {
         .as_ref()
         .map_or(Origin::Default, |given| given.origin.clone());
     let state = if resolved.is_ok() { "set" } else { "not set" };
-    reader.show(&API_KEY, format!("{reference} ({state})"), &origin);
+    let value = ShownValue::Text(reference.to_string());
+    let shown = Shown::new(API_KEY.table, API_KEY.key, value, &origin).in_state(state);
+    reader.shown.push(shown);
     let key = resolved
         .map_err(|text| match &reference {
             Reference::Variable(_) => format!("{text}, or give --api-key env:NAME or file:PATH"),
@@ -228,13 +230,14 @@ fn proxy(reader: &mut Reader<'_>) -> ProxyChoice {
 impl Reader<'_> {
     /// Reads a proxy's URL, or where it stands: `env:NAME` or `file:PATH`.
     pub(super) fn proxy(&mut self, setting: &Setting, given: &Given) -> ProxyChoice {
-        let (text, shown) = match Reference::parse(given.text()) {
-            None => (given.text().to_owned(), "(set)".to_owned()),
+        let reference = Reference::parse(given.text());
+        let text = match &reference {
+            None => given.text().to_owned(),
             Some(reference) => {
-                self.note_secret(&reference);
+                self.note_secret(reference);
                 let what = format!("{}: the proxy", given.origin);
                 match reference.resolve(&what, self.environment) {
-                    Ok(text) => (text, format!("{reference} (set)")),
+                    Ok(text) => text,
                     Err(text) => {
                         self.fault_of(Area::Secrets, text);
                         return ProxyChoice::Environment;
@@ -250,7 +253,7 @@ impl Reader<'_> {
             self.fault(&given.origin, text);
             return ProxyChoice::Environment;
         };
-        self.show(setting, shown, &given.origin);
+        self.show_secret(setting, reference.as_ref(), &given.origin);
         ProxyChoice::Explicit(url)
     }
 

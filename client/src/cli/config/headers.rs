@@ -15,13 +15,11 @@ const SECRET: [&str; 4] = [
     "x-api-key",
 ];
 
-/// A header line that was read, and how it is shown.
+/// A header line that was read.
 #[derive(Clone, Debug)]
 pub(super) struct Header {
     pub(super) name: HeaderName,
     pub(super) value: HeaderValue,
-    /// Where the value is, or that it is there.
-    pub(super) shown: String,
     /// Where the value is, if it stands elsewhere.
     pub(super) reference: Option<Reference>,
 }
@@ -65,20 +63,20 @@ impl Reader<'_> {
         let origin = self.origin;
         let key = HeaderName::try_from(name)
             .map_err(|_| Fault::settings(format!("{origin}: {name:?} is no HTTP header name")))?;
-        let (text, shown, reference) = match Reference::parse(value) {
+        let (text, reference) = match Reference::parse(value) {
             Some(reference) => {
                 let what = format!("{origin}: the value of {key}");
                 let text = reference
                     .resolve(&what, self.environment)
                     .map_err(|text| Fault::new(Area::Secrets, text))?;
-                (text, format!("{reference} (set)"), Some(reference))
+                (text, Some(reference))
             }
             None if Reference::is_meant(value) || self.is_open_secret(&key) => {
                 let text = Reference::expected(value, "the value");
                 let text = format!("{origin}: the value of {key}: {text}");
                 return Err(Fault::new(Area::Secrets, text));
             }
-            None => (value.trim().to_owned(), "(set)".to_owned(), None),
+            None => (value.trim().to_owned(), None),
         };
         let mut value = HeaderValue::try_from(text).map_err(|_| {
             Fault::settings(format!("{origin}: the value of {key} fits no HTTP header"))
@@ -87,7 +85,6 @@ impl Reader<'_> {
         Ok(Header {
             name: key,
             value,
-            shown,
             reference,
         })
     }

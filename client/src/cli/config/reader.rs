@@ -10,6 +10,7 @@ use super::file::FileSettings;
 use super::given::{Environment, Flags, Given, Origin};
 use super::headers::{self, Header};
 use super::known::{self, Setting};
+use super::reference::Reference;
 
 /// The state of reading one configuration.
 pub(super) struct Reader<'a> {
@@ -32,6 +33,8 @@ pub(in super::super) struct Shown {
     pub(in super::super) table: String,
     pub(in super::super) key: String,
     pub(in super::super) value: ShownValue,
+    /// What else is to be said, such as whether what is referred to is there.
+    pub(in super::super) state: Option<&'static str>,
     /// Who gave it.
     pub(in super::super) from: String,
 }
@@ -41,8 +44,48 @@ pub(in super::super) struct Shown {
 pub(in super::super) enum ShownValue {
     List(Vec<String>),
     Number(usize),
+    /// What may be shown of a text that may hold a secret.
+    Part(String),
     Switch(bool),
     Text(String),
+}
+
+/// What is shown of a value of which nothing may be shown.
+const SET: &str = "(set)";
+
+impl Shown {
+    pub(super) fn new(table: &str, key: &str, value: ShownValue, origin: &Origin) -> Self {
+        Self {
+            table: table.to_owned(),
+            key: key.to_owned(),
+            value,
+            state: None,
+            from: origin.describe(),
+        }
+    }
+
+    pub(super) fn in_state(self, state: &'static str) -> Self {
+        Self {
+            state: Some(state),
+            ..self
+        }
+    }
+
+    /// A secret: where it is, or no more than that it is there.
+    pub(super) fn secret(
+        table: &str,
+        key: &str,
+        reference: Option<&Reference>,
+        origin: &Origin,
+    ) -> Self {
+        match reference {
+            Some(reference) => {
+                let value = ShownValue::Text(reference.to_string());
+                Self::new(table, key, value, origin).in_state("set")
+            }
+            None => Self::new(table, key, ShownValue::Part(SET.to_owned()), origin),
+        }
+    }
 }
 
 impl Reader<'_> {
@@ -99,12 +142,10 @@ impl Reader<'_> {
             if let Some(reference) = &header.reference {
                 self.note_secret(reference);
             }
-            self.shown.push(Shown {
-                table: table.to_owned(),
-                key: format!("{key}.{}", header.name),
-                value: ShownValue::Text(header.shown.clone()),
-                from: given.origin.describe(),
-            });
+            let key = format!("{key}.{}", header.name);
+            let reference = header.reference.as_ref();
+            self.shown
+                .push(Shown::secret(table, &key, reference, &given.origin));
         }
         headers
     }
@@ -114,12 +155,19 @@ impl Reader<'_> {
     }
 
     pub(super) fn show_value(&mut self, setting: &Setting, value: ShownValue, origin: &Origin) {
-        self.shown.push(Shown {
-            table: setting.table.to_owned(),
-            key: setting.key.to_owned(),
-            value,
-            from: origin.describe(),
-        });
+        self.shown
+            .push(Shown::new(setting.table, setting.key, value, origin));
+    }
+
+    /// Shows where a secret is, or no more than that it is there.
+    pub(super) fn show_secret(
+        &mut self,
+        setting: &Setting,
+        reference: Option<&Reference>,
+        origin: &Origin,
+    ) {
+        self.shown
+            .push(Shown::secret(setting.table, setting.key, reference, origin));
     }
 
     pub(super) fn fault(&mut self, origin: &Origin, text: &str) {

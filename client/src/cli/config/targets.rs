@@ -280,13 +280,8 @@ fn http(
         }
     };
     let table = table(channel);
-    show(
-        reader,
-        &table,
-        TARGET_URL.key,
-        without_query(&url),
-        &given.origin,
-    );
+    let shown = Shown::new(&table, TARGET_URL.key, shown_url(&url), &given.origin);
+    reader.shown.push(shown);
     let mut settings = HttpTargetSettings::new(url);
     if let Some(given) = pick(reader, channel, &TARGET_HEADERS) {
         let headers = reader.headers(&table, TARGET_HEADERS.key, &given);
@@ -315,25 +310,26 @@ fn parse_url(text: &str) -> Result<Url, &'static str> {
     Ok(url)
 }
 
-/// A query may hold a secret.
-fn without_query(url: &Url) -> String {
+/// The path and the query may hold a secret: some hosted servers have their keys there.
+fn shown_url(url: &Url) -> ShownValue {
     let mut shown = url.clone();
-    shown.set_query(url.query().map(|_| "..."));
+    let is_whole = url.path() == "/" && url.query().is_none();
+    shown.set_query(None);
     shown.set_fragment(None);
-    shown.into()
+    if is_whole {
+        ShownValue::Text(shown.into())
+    } else {
+        shown.set_path("/...");
+        ShownValue::Part(shown.into())
+    }
 }
 
 fn stdio(reader: &mut Reader<'_>, channel: &Channel, given: &Given) -> Option<TargetSettings> {
     match CommandLine::parse(given.text()) {
         Ok(command) => {
             let shown = shown_command(given.text());
-            show(
-                reader,
-                &table(channel),
-                TARGET_COMMAND.key,
-                shown,
-                &given.origin,
-            );
+            let shown = Shown::new(&table(channel), TARGET_COMMAND.key, shown, &given.origin);
+            reader.shown.push(shown);
             Some(TargetSettings::Stdio(StdioTargetSettings::new(command)))
         }
         Err(fault) => {
@@ -350,13 +346,13 @@ fn stdio(reader: &mut Reader<'_>, channel: &Channel, given: &Given) -> Option<Ta
 }
 
 /// Arguments may hold secrets, the program does not.
-fn shown_command(text: &str) -> String {
+fn shown_command(text: &str) -> ShownValue {
     let words = shlex::split(text).unwrap_or_default();
     let program = words.first().map(String::as_str).unwrap_or_default();
     match words.len().saturating_sub(1) {
-        0 => program.to_owned(),
-        1 => format!("{program} (and 1 argument)"),
-        more => format!("{program} (and {more} arguments)"),
+        0 => ShownValue::Text(text.trim().to_owned()),
+        1 => ShownValue::Part(format!("{program} (and 1 argument)")),
+        more => ShownValue::Part(format!("{program} (and {more} arguments)")),
     }
 }
 
@@ -436,13 +432,8 @@ fn read_pem(
     let read = match Reference::parse(text) {
         Some(reference @ Reference::Variable(_)) => {
             reader.note_secret(&reference);
-            show(
-                reader,
-                table,
-                setting.key,
-                format!("{reference} (set)"),
-                &given.origin,
-            );
+            let shown = Shown::secret(table, setting.key, Some(&reference), &given.origin);
+            reader.shown.push(shown);
             match reference.resolve(what, reader.environment) {
                 Ok(pem) if pem.starts_with(PEM) => Ok(pem.into_bytes()),
                 Ok(path) => read_file(what, Path::new(&path)),
@@ -478,13 +469,10 @@ fn pem_file(
     if *setting == CLIENT_KEY {
         reader.secret_files.push(path.to_owned());
     }
-    show(
-        reader,
-        table,
-        setting.key,
-        format!("file:{path}"),
-        &given.origin,
-    );
+    let value = ShownValue::Text(format!("file:{path}"));
+    reader
+        .shown
+        .push(Shown::new(table, setting.key, value, &given.origin));
     read_file(what, Path::new(path))
 }
 
@@ -501,15 +489,6 @@ fn withhold_secrets(reader: &Reader<'_>, targets: &mut BTreeMap<Channel, TargetS
 
 fn table(channel: &Channel) -> String {
     format!("targets.{channel}")
-}
-
-fn show(reader: &mut Reader<'_>, table: &str, key: &str, text: String, origin: &Origin) {
-    reader.shown.push(Shown {
-        table: table.to_owned(),
-        key: key.to_owned(),
-        value: ShownValue::Text(text),
-        from: origin.describe(),
-    });
 }
 
 impl Place {
@@ -561,11 +540,24 @@ mod tests {
     }
 
     #[test]
-    fn what_is_shown_holds_no_query_and_no_argument() {
-        let url = Url::parse("http://a/mcp?key=secret#x").unwrap();
-        assert_eq!(without_query(&url), "http://a/mcp?...");
-        assert_eq!(shown_command("npx"), "npx");
-        assert_eq!(shown_command("npx secret"), "npx (and 1 argument)");
-        assert_eq!(shown_command("npx -y 'a b'"), "npx (and 2 arguments)");
+    fn what_is_shown_holds_no_path_no_query_and_no_argument() {
+        let whole = |text: &str| ShownValue::Text(text.to_owned());
+        let part = |text: &str| ShownValue::Part(text.to_owned());
+        for (url, shown) in [
+            ("http://a/mcp?key=secret#x", part("http://a/...")),
+            ("https://a:8/secret/mcp", part("https://a:8/...")),
+            ("http://a/?secret", part("http://a/...")),
+            ("http://a:8#x", whole("http://a:8/")),
+        ] {
+            assert_eq!(shown_url(&Url::parse(url).unwrap()), shown, "{url}");
+        }
+        for (command, shown) in [
+            ("npx", whole("npx")),
+            ("'a b'", whole("'a b'")),
+            ("npx secret", part("npx (and 1 argument)")),
+            ("npx -y 'a b'", part("npx (and 2 arguments)")),
+        ] {
+            assert_eq!(shown_command(command), shown);
+        }
     }
 }

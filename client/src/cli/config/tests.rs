@@ -93,7 +93,7 @@ fn shown(loaded: &Loaded, table: &str, key: &str) -> (String, String) {
         ShownValue::List(items) => items.join("+"),
         ShownValue::Number(number) => number.to_string(),
         ShownValue::Switch(on) => on.to_string(),
-        ShownValue::Text(text) => text.clone(),
+        ShownValue::Part(text) | ShownValue::Text(text) => text.clone(),
     };
     (value, found.from.clone())
 }
