@@ -21,7 +21,7 @@ use moorline_fixtures::scripted::ScriptedService;
 use serde_json::{Value, json};
 use tokio::net::TcpListener;
 
-use program::{Ended, PROGRAM_KEY, PROGRAM_TUNNEL, moorline, run};
+use program::{Ended, PROGRAM_KEY, PROGRAM_TUNNEL, Running, moorline, run};
 use support::target::toy;
 use support::tls::TlsServer;
 
@@ -123,7 +123,7 @@ async fn a_client_that_lacks_nothing_passes_and_takes_no_command() {
         "SKIP  poll                    a poll may bring a command, which nobody would answer then",
         "                              next: --poll makes one, if that does no harm",
         "PASS  MCP server main         it starts and answers over stdio: initialize and tools/list,",
-        "PASS  monitor                 127.0.0.1:0 is free",
+        "PASS  monitor                 any free port of 127.0.0.1",
         "6 passed, 0 failed, 1 skipped",
     ];
     let lines: Vec<&str> = ended.stdout.lines().collect();
@@ -493,6 +493,14 @@ async fn what_is_wrong_on_this_machine_is_told() {
         ["is in use", "stop what listens there"],
     )
     .await;
+    let mut client = moorline(&["run"]);
+    client.envs(good.iter().map(|(name, value)| (*name, value)));
+    let mut client = Running::start(client);
+    let line = client.line("status page: http://").await;
+    let address = line.rsplit("http://").next().unwrap().trim_end_matches('/');
+    let (status, found) = checks(&with(&good, "HEALTH_LISTEN_ADDR", address), &[]).await;
+    let evidence = format!("a client runs here already, at {address}");
+    assert_eq!((status, &found[6]["evidence"]), (0, &json!(evidence)));
     let (status, found) = checks(&with(&good, "HEALTH_LISTEN_ADDR", "off"), &[]).await;
     assert_eq!((status, &found[6]["result"]), (0, &json!("skip")));
 }

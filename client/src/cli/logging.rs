@@ -80,12 +80,12 @@ pub(super) fn start_by_environment(default: LevelFilter) -> Result<(), Failure> 
 pub(super) fn start(settings: &LogSettings) -> Result<(), Failure> {
     let layer = match &settings.destination {
         Destination::Stderr => {
-            let colour = std::io::stderr().is_terminal();
-            layer(settings, std::io::stderr, colour)
+            let colour = io::stderr().is_terminal();
+            layer(settings, io::stderr, colour)
         }
         Destination::Stdout => {
-            let colour = std::io::stdout().is_terminal();
-            layer(settings, std::io::stdout, colour)
+            let colour = io::stdout().is_terminal();
+            layer(settings, io::stdout, colour)
         }
         Destination::File(path) => {
             let file = open(path).map_err(|error| {

@@ -100,13 +100,13 @@ fn shown(loaded: &Loaded, table: &str, key: &str) -> (String, String) {
 
 /// One setting, with a good value for each of the layers.
 struct Row {
-    setting: &'static known::Setting,
+    setting: &'static Setting,
     /// In the file, as TOML.
     file: &'static str,
     values: [&'static str; 3],
 }
 
-fn row(setting: &'static known::Setting, file: &'static str, values: [&'static str; 3]) -> Row {
+fn row(setting: &'static Setting, file: &'static str, values: [&'static str; 3]) -> Row {
     Row {
         setting,
         file,

@@ -12,6 +12,7 @@ use tokio::net::TcpListener;
 use super::super::config::{Area, Loaded};
 use super::super::io_fault::why;
 use super::super::logging::{self, Destination};
+use super::neighbour::is_moorline;
 use super::report::Check;
 use super::unusable;
 use crate::monitor::ListenAddress;
@@ -157,11 +158,17 @@ pub(super) async fn monitor(address: Option<ListenAddress>) -> Check {
         return Check::skip(NAME, "it is off");
     };
     match TcpListener::bind(address).await {
+        Ok(_) if address.port() == 0 => {
+            Check::pass(NAME, format!("any free port of {}", address.ip()))
+        }
         Ok(_) => Check::pass(NAME, format!("{address} is free")),
+        Err(error) if error.kind() == ErrorKind::AddrInUse && is_moorline(address).await => {
+            Check::pass(NAME, format!("a client runs here already, at {address}"))
+                .then("another client beside it needs another --health-listen-addr")
+        }
         Err(error) if error.kind() == ErrorKind::AddrInUse => {
             Check::fail(NAME, format!("{address} is in use")).then(
-                "stop what listens there, perhaps a client that runs already, or give \
-                 --health-listen-addr another address, or off",
+                "stop what listens there, or give --health-listen-addr another address, or off",
             )
         }
         Err(error) => {

@@ -3,6 +3,7 @@
 mod control_plane;
 mod handshake;
 mod local;
+mod neighbour;
 mod report;
 mod targets;
 
