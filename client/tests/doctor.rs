@@ -287,9 +287,17 @@ async fn what_is_wrong_with_a_stdio_server_is_told_with_its_last_words() {
         (
             "no-such-program-4711",
             [
-                "initialize: the tunnel client could not connect to the MCP server",
+                "initialize: the program no-such-program-4711 was not found, program_not_found",
                 "is the program installed",
             ],
+        ),
+        (
+            "~/no-such-program-4711 && x",
+            ["the program ~/no-such-program-4711 was not found", "sh -c '...'"],
+        ),
+        (
+            script.as_str(),
+            ["refusing-server.sh may not be run, permission_denied", "chmod +x "],
         ),
         (
             "true",
@@ -347,6 +355,10 @@ async fn what_is_wrong_with_an_http_server_is_told() {
         "check the path",
     ];
     assert_fails(&with(&good, "MCP_SERVER_URL", &elsewhere), &[], name, says).await;
+
+    let plain = server.url().replace("http://", "https://");
+    let says = ["could not secure the connection", "is it plain http?"];
+    assert_fails(&with(&good, "MCP_SERVER_URL", &plain), &[], name, says).await;
 
     let taken = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let refused = format!("http://{}/mcp", taken.local_addr().unwrap());

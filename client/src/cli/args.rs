@@ -398,7 +398,9 @@ Header values may be env:NAME or file:PATH, and Authorization must be one of
 them in a file or a flag. A variable takes header lines with commas or line
 breaks between them, or a JSON object. An MCP server that is started gets this
 environment without CONTROL_PLANE_*, without MCP_EXTRA_HEADERS, MCP_CLIENT_KEY
-and MCP_HTTP_PROXY, and without any variable that env:NAME names here.";
+and MCP_HTTP_PROXY, and without any variable that env:NAME names here. No shell
+runs its command: `env NAME=value program` sets a variable, and `sh -c '...'` is
+for whatever else only a shell understands.";
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
 pub(super) enum EventForm {

@@ -325,6 +325,11 @@ fn shown_url(url: &Url) -> ShownValue {
 }
 
 fn stdio(reader: &mut Reader<'_>, channel: &Channel, given: &Given) -> Option<TargetSettings> {
+    if is_url(given.text()) {
+        let text = "this is a URL: give it as --mcp-server-url, MCP_SERVER_URL, or url in the file";
+        reader.fault(&given.origin, text);
+        return None;
+    }
     match CommandLine::parse(given.text()) {
         Ok(command) => {
             let shown = shown_command(given.text());
@@ -343,6 +348,13 @@ fn stdio(reader: &mut Reader<'_>, channel: &Channel, given: &Given) -> Option<Ta
             None
         }
     }
+}
+
+fn is_url(text: &str) -> bool {
+    let scheme = text.split_once("://").map(|(scheme, _)| scheme.trim_start());
+    scheme.is_some_and(|scheme| {
+        scheme.eq_ignore_ascii_case("http") || scheme.eq_ignore_ascii_case("https")
+    })
 }
 
 /// Arguments may hold secrets, the program does not.

@@ -372,6 +372,7 @@ fn each_mistake_has_its_message() {
         ("MCP_COMMAND", "'open"),
         ("MCP_COMMAND", "API_TOKEN=sk-live npx x"),
         ("MCP_COMMAND", "chanel=tools,command=x"),
+        ("MCP_COMMAND", "http://127.0.0.1/secret"),
         ("MCP_COMMAND", "channel=a b,command=x"),
         ("MCP_COMMAND", "channel=a,url=http://127.0.0.1/"),
         ("MCP_SERVER_URL", "http://127.0.0.1:9/mcp"),

@@ -128,6 +128,10 @@ fn no_answer(name: &str, failure: TunnelFailure) -> Check {
             "no connection to the configured endpoint",
             "check the host, the port, and http or https; is a firewall or a proxy in the way?",
         ),
+        FailureSource::Tls if failure.transport_error_kind == Some("invalid_message") => (
+            "what is at the configured endpoint does not speak https",
+            "is it plain http, or something else at this port? Check the port and the endpoint",
+        ),
         FailureSource::Tls => (
             "the connection to the configured endpoint cannot be secured",
             "if its certificate comes from an authority of your own, name that with CA_BUNDLE",

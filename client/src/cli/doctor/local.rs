@@ -17,7 +17,7 @@ use super::report::Check;
 use super::unusable;
 use crate::monitor::ListenAddress;
 use crate::run::TargetSettings;
-use crate::target::AnyTarget;
+use crate::target::{AnyTarget, CommandLine};
 use crate::telemetry::Telemetry;
 use crate::{ControlPlane, Settings};
 
@@ -92,6 +92,8 @@ pub(super) struct Made {
     pub(super) check: Check,
     pub(super) control_plane: Option<ControlPlane>,
     pub(super) targets: BTreeMap<Channel, AnyTarget>,
+    /// What starts those that are started.
+    pub(super) commands: BTreeMap<Channel, CommandLine>,
     pub(super) monitor: Option<ListenAddress>,
 }
 
@@ -105,8 +107,11 @@ pub(super) fn make(loaded: Loaded) -> Made {
         .iter()
         .map(|(channel, target)| (channel.clone(), matches!(target, TargetSettings::Stdio(_))));
     let info = ServerInfo::new(info).map_err(|fault| faults.push(fault.to_string()));
-    let mut targets = BTreeMap::new();
+    let (mut targets, mut commands) = (BTreeMap::new(), BTreeMap::new());
     for (channel, target) in loaded.targets {
+        if let TargetSettings::Stdio(settings) = &target {
+            commands.insert(channel.clone(), settings.command.clone());
+        }
         match target.build(&channel, &telemetry) {
             Ok(target) => {
                 targets.insert(channel, target);
@@ -133,6 +138,7 @@ pub(super) fn make(loaded: Loaded) -> Made {
         },
         control_plane,
         targets,
+        commands,
         monitor: loaded.monitor,
     }
 }

@@ -1,5 +1,6 @@
 //! `moorline doctor`: why a client does not work, with evidence and the next step.
 
+mod command;
 mod control_plane;
 mod handshake;
 mod local;
@@ -55,7 +56,8 @@ async fn examine(loaded: Loaded, poll: bool, report: &mut Report) -> Result<(), 
         report.add(unusable(&format!("MCP server {channel}")))?;
     }
     for (channel, target) in made.targets {
-        report.add(targets::check(&channel, target).await)?;
+        let command = made.commands.get(&channel);
+        report.add(targets::check(&channel, target, command).await)?;
     }
     report.add(local::monitor(made.monitor).await)
 }

@@ -4,9 +4,10 @@ use std::time::Duration;
 
 use moorline_model::wire::{Channel, FailureSource, TunnelFailure};
 
+use super::command::{Advice, advise};
 use super::handshake::{Shown, Trouble, shake};
 use super::report::Check;
-use crate::target::AnyTarget;
+use crate::target::{AnyTarget, CommandLine};
 
 /// How long a server that was started may take to end.
 const GRACE: Duration = Duration::from_secs(2);
@@ -16,12 +17,16 @@ const STDERR_LINES: usize = 12;
 const STDERR_COLUMNS: usize = 160;
 
 /// Greets a server and asks for its tools. One over stdio is started for this, and ended.
-pub(super) async fn check(channel: &Channel, target: AnyTarget) -> Check {
+pub(super) async fn check(
+    channel: &Channel,
+    target: AnyTarget,
+    command: Option<&CommandLine>,
+) -> Check {
     let name = format!("MCP server {channel}");
     match &target {
         AnyTarget::Http(http) => match shake(http).await {
             Ok(shown) => Check::pass(name, passed("it answers over HTTP", &shown)),
-            Err(trouble) => failed(name, &trouble, next_over_http),
+            Err(trouble) => failed(name, &trouble, over_http),
         },
         AnyTarget::Stdio(stdio) => {
             let shaken = shake(stdio).await;
@@ -31,7 +36,8 @@ pub(super) async fn check(channel: &Channel, target: AnyTarget) -> Check {
                 Err(trouble) => {
                     // The operator's own program, on the operator's own terminal.
                     let details = last_lines(&stdio.stderr().last_words);
-                    failed(name, &trouble, next_over_stdio).with_details(details)
+                    failed(name, &trouble, |failure| over_stdio(command, failure))
+                        .with_details(details)
                 }
             }
         }
@@ -50,20 +56,21 @@ fn passed(how: &str, shown: &Shown) -> String {
     )
 }
 
-fn failed(name: String, trouble: &Trouble, next: impl Fn(TunnelFailure) -> &'static str) -> Check {
+fn failed(name: String, trouble: &Trouble, advise: impl Fn(TunnelFailure) -> Advice) -> Check {
     match trouble {
         Trouble::Failed(method, failure) => {
             let status = failure
                 .upstream_status()
                 .map(|status| format!(", status {status}"));
             let kind = failure.transport_error_kind.map(|kind| format!(", {kind}"));
+            let Advice { evidence, next } = advise(*failure);
+            let what = evidence.as_deref().unwrap_or(failure.phrase());
             let evidence = format!(
-                "{method}: {}{}{}",
-                failure.phrase(),
+                "{method}: {what}{}{}",
                 status.unwrap_or_default(),
                 kind.unwrap_or_default()
             );
-            Check::fail(name, evidence).then(next(*failure))
+            Check::fail(name, evidence).then(next)
         }
         Trouble::Refused(method, code) => {
             let code = code.map_or_else(String::new, |code| format!(", code {code}"));
@@ -78,10 +85,20 @@ fn failed(name: String, trouble: &Trouble, next: impl Fn(TunnelFailure) -> &'sta
     }
 }
 
+fn over_http(failure: TunnelFailure) -> Advice {
+    Advice {
+        evidence: None,
+        next: next_over_http(failure).to_owned(),
+    }
+}
+
 fn next_over_http(failure: TunnelFailure) -> &'static str {
     match failure.source {
         FailureSource::Dns => "check the host in the URL of the MCP server",
         FailureSource::Connect => "start the MCP server, or check the host and port of its URL",
+        FailureSource::Tls if failure.transport_error_kind == Some("invalid_message") => {
+            "is it plain http? Then the URL begins with http://; or is something else at this port?"
+        }
         FailureSource::Tls => {
             "name its authority with CA_BUNDLE; if it asks for a certificate, give MCP_CLIENT_CERT \
              and MCP_CLIENT_KEY"
@@ -102,16 +119,11 @@ fn next_over_http(failure: TunnelFailure) -> &'static str {
     }
 }
 
-fn next_over_stdio(failure: TunnelFailure) -> &'static str {
-    match failure.source {
-        FailureSource::Connect => {
-            "run the command by hand: is the program installed, and in this PATH?"
-        }
-        FailureSource::Timeout => "run the command by hand: does it answer on standard output?",
-        FailureSource::TransportClosed => {
-            "run the command by hand and see why it ends; its last words are above, if it had any"
-        }
-        _ => "check that the command starts an MCP server that speaks over stdio",
+fn over_stdio(command: Option<&CommandLine>, failure: TunnelFailure) -> Advice {
+    match command {
+        Some(command) => advise(command, failure),
+        // Whatever is started has a command.
+        None => over_http(failure),
     }
 }
 

@@ -58,11 +58,11 @@ impl CommandLine {
         }
     }
 
-    pub(super) fn program(&self) -> &str {
+    pub(crate) fn program(&self) -> &str {
         &self.program
     }
 
-    pub(super) fn arguments(&self) -> &[String] {
+    pub(crate) fn arguments(&self) -> &[String] {
         &self.arguments
     }
 }
