@@ -11,7 +11,7 @@ use tokio::time::Instant;
 use crate::target::{Answer, Call, Target, Termination};
 
 /// How long a server may take for everything: one that is downloaded when it starts needs a while.
-const PATIENCE: Duration = Duration::from_secs(60);
+pub(super) const PATIENCE: Duration = Duration::from_secs(60);
 
 /// The protocol version that is asked for; servers answer with one of their own.
 const VERSION: &str = "2025-06-18";

@@ -7,12 +7,20 @@ mod local;
 mod neighbour;
 mod report;
 mod targets;
+mod wrap;
+
+use std::time::Duration;
+
+use tokio::time::timeout;
 
 use super::args::DoctorArgs;
 use super::config::{self, Environment, Loaded};
 use super::logging::{self, LogSettings};
 use super::{Failure, USAGE, block_on};
 use report::{Check, Report};
+
+/// How long a check may take without a word.
+const SOON: Duration = Duration::from_secs(2);
 
 /// Runs every check in turn.
 pub(super) fn run(args: &DoctorArgs) -> Result<(), Failure> {
@@ -57,7 +65,17 @@ async fn examine(loaded: Loaded, poll: bool, report: &mut Report) -> Result<(), 
     }
     for (channel, target) in made.targets {
         let command = made.commands.get(&channel);
-        report.add(targets::check(&channel, target, command).await)?;
+        let check = targets::check(&channel, target, command);
+        tokio::pin!(check);
+        let found = match timeout(SOON, &mut check).await {
+            Ok(found) => found,
+            Err(_elapsed) => {
+                let most = handshake::PATIENCE.as_secs();
+                report.wait(&format!("waiting for MCP server {channel}, at most {most} s"))?;
+                check.await
+            }
+        };
+        report.add(found)?;
     }
     report.add(local::monitor(made.monitor).await)
 }

@@ -5,9 +5,16 @@ use std::io::Write;
 use serde_json::{Value, json};
 
 use super::super::Failure;
+use super::wrap::{columns, wrap};
 
-/// The column in which evidence begins.
+/// The width of a check's name.
 const NAME_WIDTH: usize = 22;
+
+/// What stands before evidence: the result, the name, and the space between them.
+const INDENT: usize = NAME_WIDTH + 8;
+
+/// The least room for evidence for which it is worth breaking lines.
+const LEAST_WIDTH: usize = 20;
 
 /// What one check found. Holds no secret, no host and no text of a service.
 #[derive(Debug)]
@@ -62,19 +69,27 @@ impl Check {
         self
     }
 
-    fn lines(&self) -> String {
-        let result = self.result.name().to_ascii_uppercase();
-        let mut text = format!("{result}  {:<NAME_WIDTH$}  {}\n", self.name, self.evidence);
-        let mut below = |line: &str| {
-            text.push_str(&" ".repeat(NAME_WIDTH.saturating_add(8)));
-            text.push_str(line);
-            text.push('\n');
+    /// Fit for `columns`, if those are known.
+    fn lines(&self, columns: Option<usize>) -> String {
+        let width = columns.map(|columns| columns.saturating_sub(INDENT));
+        let width = width.filter(|width| *width >= LEAST_WIDTH);
+        let fit = |text: &str| match width {
+            Some(width) => wrap(text, width),
+            None => vec![text.to_owned()],
         };
+        let mut right = fit(&self.evidence);
         for line in &self.details {
-            below(&format!("| {line}"));
+            right.extend(fit(&format!("| {line}")));
         }
         if let Some(next) = &self.next {
-            below(&format!("next: {next}"));
+            right.extend(fit(&format!("next: {next}")));
+        }
+        let result = self.result.name().to_ascii_uppercase();
+        let mut left = format!("{result}  {:<NAME_WIDTH$}  ", self.name);
+        let mut text = String::new();
+        for line in right {
+            text.push_str(&format!("{left}{line}\n"));
+            left = " ".repeat(INDENT);
         }
         text
     }
@@ -103,6 +118,8 @@ impl Outcome {
 /// Prints lines as they come, or keeps them for JSON.
 pub(super) struct Report {
     as_json: bool,
+    /// Of the terminal, if lines go to one.
+    columns: Option<usize>,
     checks: Vec<Check>,
 }
 
@@ -110,16 +127,25 @@ impl Report {
     pub(super) fn new(as_json: bool) -> Self {
         Self {
             as_json,
+            columns: columns(),
             checks: Vec::new(),
         }
     }
 
     pub(super) fn add(&mut self, check: Check) -> Result<(), Failure> {
         if !self.as_json {
-            write(&check.lines())?;
+            write(&check.lines(self.columns))?;
         }
         self.checks.push(check);
         Ok(())
+    }
+
+    /// Says on a terminal what the next check waits for.
+    pub(super) fn wait(&self, text: &str) -> Result<(), Failure> {
+        match self.columns {
+            Some(_) if !self.as_json => write(&format!("      {text}\n")),
+            _ => Ok(()),
+        }
     }
 
     /// Prints what is left to be printed, and says whether nothing failed.
@@ -154,4 +180,27 @@ impl Report {
 fn write(text: &str) -> Result<(), Failure> {
     let written = std::io::stdout().write_all(text.as_bytes());
     written.map_err(|_| Failure::Failed("stdout was closed".to_owned()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_are_broken_at_the_evidence_for_a_terminal_alone() {
+        let check = Check::fail("name", "evidence of some length")
+            .with_details(vec!["detail".to_owned()])
+            .then("do this");
+        let indent = " ".repeat(INDENT);
+        let whole = format!(
+            "FAIL  name{}evidence of some length\n{indent}| detail\n{indent}next: do this\n",
+            " ".repeat(20)
+        );
+        assert_eq!(check.lines(None), whole);
+        assert_eq!(check.lines(Some(200)), whole);
+        // Too narrow for anything.
+        assert_eq!(check.lines(Some(40)), whole);
+        let broken = whole.replace(" some length", &format!(" some\n{indent}length"));
+        assert_eq!(check.lines(Some(50)), broken);
+    }
 }
