@@ -364,7 +364,7 @@ fn a_configuration_file_is_read_and_its_faults_are_named_by_line() {
         (
             "kind",
             "[control_plane]\nendpoint = 7\n",
-            "line 2: expected a string",
+            "line 2: endpoint: expected a text in quotation marks",
         ),
         (
             "duration",

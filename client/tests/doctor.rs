@@ -293,11 +293,17 @@ async fn what_is_wrong_with_a_stdio_server_is_told_with_its_last_words() {
         ),
         (
             "~/no-such-program-4711 && x",
-            ["the program ~/no-such-program-4711 was not found", "sh -c '...'"],
+            [
+                "the program ~/no-such-program-4711 was not found",
+                "sh -c '...'",
+            ],
         ),
         (
             script.as_str(),
-            ["refusing-server.sh may not be run, permission_denied", "chmod +x "],
+            [
+                "refusing-server.sh may not be run, permission_denied",
+                "chmod +x ",
+            ],
         ),
         (
             "true",

@@ -543,7 +543,9 @@ async fn a_hangup_that_is_ignored_from_the_start_changes_nothing() {
     let mut command = std::process::Command::new("sh");
     command.args(["-c", "trap '' HUP; exec \"$@\"", "sh"]);
     command.arg(inner.get_program()).args(inner.get_args());
-    command.env_clear().env("PATH", std::env::var_os("PATH").unwrap());
+    command
+        .env_clear()
+        .env("PATH", std::env::var_os("PATH").unwrap());
     command.env("API_KEY", PROGRAM_KEY);
     let mut program = Running::start(command);
     harbour.initialize("init");
@@ -560,12 +562,18 @@ async fn a_hangup_that_is_ignored_from_the_start_changes_nothing() {
 async fn a_log_that_cannot_be_written_any_more_keeps_nothing_from_being_answered() {
     let harbour = Harbour::open();
     let mut command = harbour.command(&["--log-level", "debug"]);
-    let mut child = command.stderr(std::process::Stdio::piped()).spawn().unwrap();
+    let mut child = command
+        .stderr(std::process::Stdio::piped())
+        .spawn()
+        .unwrap();
     drop(child.stderr.take());
     harbour.initialize("init");
     harbour.call("echo", "echo", json!({ "text": "ahoy" }));
     let answered = harbour.content("echo").await;
     assert!(signal("TERM", &child.id().to_string()));
     let ended = tokio::task::spawn_blocking(move || child.wait().unwrap());
-    assert_eq!((answered.as_str(), ended.await.unwrap().code()), ("ahoy", Some(0)));
+    assert_eq!(
+        (answered.as_str(), ended.await.unwrap().code()),
+        ("ahoy", Some(0))
+    );
 }

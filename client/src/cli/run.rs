@@ -178,7 +178,10 @@ fn explain(error: StartError, monitor: Option<SocketAddr>) -> Failure {
 fn stopping(commands: usize, drain: Duration) -> String {
     let left = match commands {
         0 => "no command is left to finish".to_owned(),
-        1 => format!("1 command still to finish, in at most {}", format_duration(drain)),
+        1 => format!(
+            "1 command still to finish, in at most {}",
+            format_duration(drain)
+        ),
         more => {
             let drain = format_duration(drain);
             format!("{more} commands still to finish, in at most {drain}")

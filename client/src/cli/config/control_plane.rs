@@ -132,8 +132,9 @@ fn api_key(reader: &mut Reader<'_>) -> Option<ApiKey> {
             _ => String::new(),
         };
         // Not repeated: it may be the key itself.
-        let text = Reference::expected(source, "the key");
-        reader.fault_of(Area::Secrets, format!("{place}the API key: {text}"));
+        let places = Reference::places(source, "the key");
+        let text = format!("{place}the API key: expected {places}");
+        reader.fault_of(Area::Secrets, text);
         return None;
     };
     reader.note_secret(&reference);

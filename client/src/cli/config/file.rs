@@ -183,12 +183,14 @@ fn value(kind: Kind, content: Content) -> Result<Value, String> {
             Content::Integer(count) => checked(kind, count.to_string()),
             _ => Err(format!("expected a number from {least} to {most}")),
         },
-        Kind::Choice(_) => match content {
+        Kind::Choice(words) => match content {
             // YAML reads `off` as a word, and other readers of it as a switch.
             Content::Boolean(false) => checked(kind, "off".to_owned()),
-            content => text(kind, content, "a word in quotation marks"),
+            content => text(kind, content, &format!("one of {}", words.join(", "))),
         },
-        Kind::Duration | Kind::PositiveDuration => text(kind, content, "a duration such as \"30s\""),
+        Kind::Duration | Kind::PositiveDuration => {
+            text(kind, content, "a duration such as \"30s\"")
+        }
         Kind::LongDuration => text(kind, content, "a duration such as \"10m\""),
         Kind::Targets | Kind::Text => text(kind, content, "a text in quotation marks"),
     }

@@ -72,8 +72,8 @@ impl Reader<'_> {
                 (text, Some(reference))
             }
             None if Reference::is_meant(value) || self.is_open_secret(&key) => {
-                let text = Reference::expected(value, "the value");
-                let text = format!("{origin}: the value of {key}: {text}");
+                let places = Reference::places(value, "the value");
+                let text = format!("{origin}: the value of {key}: expected {places}");
                 return Err(Fault::new(Area::Secrets, text));
             }
             None => (value.trim().to_owned(), None),

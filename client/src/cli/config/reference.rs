@@ -36,14 +36,14 @@ impl Reference {
         text.starts_with("env:") || text.starts_with("file:")
     }
 
-    /// What is said of a text that is no reference, where `what` must not be given itself.
-    pub(super) fn expected(text: &str, what: &str) -> String {
+    /// What should stand instead of this text, which is no reference, where `what` must not be given itself.
+    pub(super) fn places(text: &str, what: &str) -> String {
         let rule = if text.starts_with("env:") {
             "; NAME holds capital letters, digits and _ alone"
         } else {
             ""
         };
-        format!("expected env:NAME or file:PATH, not {what} itself{rule}")
+        format!("env:NAME or file:PATH, not {what} itself{rule}")
     }
 
     /// The text that it stands for, without the white space around it.

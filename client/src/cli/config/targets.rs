@@ -19,7 +19,9 @@ use super::reader::{Reader, Shown, ShownValue};
 use super::reference::{Reference, read_file};
 use crate::ProxyChoice;
 use crate::run::TargetSettings;
-use crate::target::{ClientIdentity, CommandFault, CommandLine, HttpTargetSettings, StdioTargetSettings};
+use crate::target::{
+    ClientIdentity, CommandFault, CommandLine, HttpTargetSettings, StdioTargetSettings,
+};
 
 /// Variables of the official client that hold secrets of other targets.
 const SECRET_VARIABLES: [&str; 3] = ["MCP_EXTRA_HEADERS", "MCP_CLIENT_KEY", "MCP_HTTP_PROXY"];
@@ -351,7 +353,9 @@ fn stdio(reader: &mut Reader<'_>, channel: &Channel, given: &Given) -> Option<Ta
 }
 
 fn is_url(text: &str) -> bool {
-    let scheme = text.split_once("://").map(|(scheme, _)| scheme.trim_start());
+    let scheme = text
+        .split_once("://")
+        .map(|(scheme, _)| scheme.trim_start());
     scheme.is_some_and(|scheme| {
         scheme.eq_ignore_ascii_case("http") || scheme.eq_ignore_ascii_case("https")
     })
@@ -428,12 +432,7 @@ const KEY: Half = Half {
 };
 
 /// Reads PEM from a path, `file:PATH`, or `env:NAME`: a variable that holds a path or the PEM itself.
-fn read_pem(
-    reader: &mut Reader<'_>,
-    table: &str,
-    half: &Half,
-    given: &Given,
-) -> Option<Vec<u8>> {
+fn read_pem(reader: &mut Reader<'_>, table: &str, half: &Half, given: &Given) -> Option<Vec<u8>> {
     const PEM: &str = "-----BEGIN";
     let Half {
         setting,
@@ -454,8 +453,8 @@ fn read_pem(
         }
         Some(Reference::File(path)) => pem_file(reader, table, setting, what, &path, given),
         None if text.contains(PEM) || Reference::is_meant(text) => {
-            let text = Reference::expected(text, "the PEM");
-            Err(text)
+            let places = Reference::places(text, "the PEM");
+            Err(format!("expected a path, {places}"))
         }
         None => pem_file(reader, table, setting, what, text, given),
     };

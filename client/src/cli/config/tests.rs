@@ -390,7 +390,10 @@ fn each_mistake_has_its_message() {
         ("LOG_FILE", "/no/such/directory/a.log"),
         ("LOG_FILE", "/"),
         ("CA_BUNDLE", "/no/such/bundle"),
-        ("CA_BUNDLE", concat!(env!("CARGO_MANIFEST_DIR"), "/Cargo.toml")),
+        (
+            "CA_BUNDLE",
+            concat!(env!("CARGO_MANIFEST_DIR"), "/Cargo.toml"),
+        ),
         ("MOORLINE_UNSAFE_HTTP_DUMPS", "true"),
     ] {
         tell(
@@ -512,7 +515,10 @@ fn each_mistake_has_its_message() {
 /// spec-test: SET-9
 #[test]
 fn what_has_no_effect_in_the_environment_is_warned_of() {
-    let variables = [("MCP_EXTRA_HEADERS", "X-A: hidden"), ("MCP_HTTP_PROXY", "x")];
+    let variables = [
+        ("MCP_EXTRA_HEADERS", "X-A: hidden"),
+        ("MCP_HTTP_PROXY", "x"),
+    ];
     let trial = || Trial::good().with(&variables);
     let loaded = trial().load();
     assert!(loaded.faults.is_empty(), "{:?}", loaded.faults);
@@ -523,7 +529,10 @@ fn what_has_no_effect_in_the_environment_is_warned_of() {
     assert_eq!(loaded.warnings, expected);
     let url = ("MCP_SERVER_URL", "channel=web,url=http://127.0.0.1/");
     assert_eq!(trial().with(&[url]).load().warnings, [""; 0]);
-    assert_eq!(trial().with(&[("MCP_COMMAND", "")]).load().warnings, [""; 0]);
+    assert_eq!(
+        trial().with(&[("MCP_COMMAND", "")]).load().warnings,
+        [""; 0]
+    );
 }
 
 /// spec-test: SET-1
@@ -560,19 +569,31 @@ fn what_is_misspelt_or_of_another_kind_is_not_missing_too() {
         (format!("[control_plane]\n{rest}endpont = 'x'\n{target}"), 4),
         (format!("[control_plane]\n{rest}endpoint = 5\n{target}"), 4),
         (format!("[controlplane]\nendpoint = 'x'\n{rest}{target}"), 1),
-        (format!("[control_plane]\nendpoint = '{URL}'\n{rest}[target]\ncomand = 'x'\n"), 6),
-        (format!("[control_plane]\nendpoint = '{URL}'\n{rest}[targt]\ncommand = 'x'\n"), 5),
+        (
+            format!("[control_plane]\nendpoint = '{URL}'\n{rest}[target]\ncomand = 'x'\n"),
+            6,
+        ),
+        (
+            format!("[control_plane]\nendpoint = '{URL}'\n{rest}[targt]\ncommand = 'x'\n"),
+            5,
+        ),
         (
             format!("[control_plane]\nendpoint = '{URL}'\ntunnel_id = 't'\napikey = 'x'\n{target}"),
             4,
         ),
     ] {
         let key = [("API_KEY", "k")];
-        let faults = Trial::default().with(&key).file("meant.toml", &text).faults();
+        let faults = Trial::default()
+            .with(&key)
+            .file("meant.toml", &text)
+            .faults();
         let [fault] = faults.as_slice() else {
             panic!("{text}: {faults:?}")
         };
-        assert!(fault.starts_with(&format!("FILE, line {line}: ")), "{fault}");
+        assert!(
+            fault.starts_with(&format!("FILE, line {line}: ")),
+            "{fault}"
+        );
     }
 }
 

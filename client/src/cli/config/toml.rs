@@ -65,7 +65,11 @@ fn advice(line: &str) -> &'static str {
         !name.is_empty() && name.chars().all(is_part)
     };
     let line = line.trim();
-    let is_bare = |value: &str| value.trim_start().starts_with(|first| !"\"'[{#".contains(first));
+    let is_bare = |value: &str| {
+        value
+            .trim_start()
+            .starts_with(|first| !"\"'[{#".contains(first))
+    };
     let is_unquoted = line
         .split_once('=')
         .is_some_and(|(name, value)| is_name(name.trim()) && is_bare(value));
@@ -104,8 +108,16 @@ mod tests {
                 2,
                 "this is not TOML: strings need quotation marks",
             ),
-            ("level = info\n", 1, "this is not TOML: strings need quotation marks"),
-            ("a = 30s\n", 1, "this is not TOML: strings need quotation marks"),
+            (
+                "level = info\n",
+                1,
+                "this is not TOML: strings need quotation marks",
+            ),
+            (
+                "a = 30s\n",
+                1,
+                "this is not TOML: strings need quotation marks",
+            ),
             ("a = 'open\n", 1, "this is not TOML"),
             (
                 "# comment\ncontrol_plane:\n  endpoint: x\n",

@@ -138,7 +138,12 @@ mod tests {
                 "the program ./server may not be run",
                 "chmod +x ./server, or name what it is to be run with",
             ),
-            ("/ secret", "permission_denied", "/ is a directory", "name a program in it"),
+            (
+                "/ secret",
+                "permission_denied",
+                "/ is a directory",
+                "name a program in it",
+            ),
             (
                 "server secret",
                 "program_not_started",

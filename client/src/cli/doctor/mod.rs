@@ -71,7 +71,9 @@ async fn examine(loaded: Loaded, poll: bool, report: &mut Report) -> Result<(), 
             Ok(found) => found,
             Err(_elapsed) => {
                 let most = handshake::PATIENCE.as_secs();
-                report.wait(&format!("waiting for MCP server {channel}, at most {most} s"))?;
+                report.wait(&format!(
+                    "waiting for MCP server {channel}, at most {most} s"
+                ))?;
                 check.await
             }
         };

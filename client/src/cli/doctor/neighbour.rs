@@ -25,8 +25,7 @@ pub(super) async fn is_moorline(address: SocketAddr) -> bool {
 
 async fn ask(address: SocketAddr) -> std::io::Result<Vec<u8>> {
     let mut stream = TcpStream::connect(address).await?;
-    let request =
-        format!("GET /metrics HTTP/1.1\r\nHost: {address}\r\nConnection: close\r\n\r\n");
+    let request = format!("GET /metrics HTTP/1.1\r\nHost: {address}\r\nConnection: close\r\n\r\n");
     stream.write_all(request.as_bytes()).await?;
     let mut answer = Vec::new();
     stream.take(MOST).read_to_end(&mut answer).await?;
@@ -56,8 +55,14 @@ mod tests {
     #[test]
     fn a_client_is_known_by_its_metrics() {
         for (answer, ours) in [
-            ("HTTP/1.1 200 OK\r\n\r\ntarget_info{service_name=\"moorline\"} 1\n", true),
-            ("HTTP/1.1 404 Not Found\r\n\r\nservice_name=\"moorline\"\n", false),
+            (
+                "HTTP/1.1 200 OK\r\n\r\ntarget_info{service_name=\"moorline\"} 1\n",
+                true,
+            ),
+            (
+                "HTTP/1.1 404 Not Found\r\n\r\nservice_name=\"moorline\"\n",
+                false,
+            ),
             ("HTTP/1.1 200 OK\r\n\r\nok\n", false),
             ("", false),
         ] {

@@ -75,7 +75,9 @@ impl fmt::Debug for CommandLine {
 
 /// Whether a word is an assignment or looks like one. A program of such a name can still be given with its path.
 fn is_assignment(word: &str) -> bool {
-    word.split('/').next().is_some_and(|start| start.contains('='))
+    word.split('/')
+        .next()
+        .is_some_and(|start| start.contains('='))
 }
 
 /// Whether a variable of our own is kept from the server: those of the control plane, whose key it has
