@@ -369,7 +369,7 @@ fn a_configuration_file_is_read_and_its_faults_are_named_by_line() {
         (
             "duration",
             "[control_plane]\n\npoll_timeout = '5'\n",
-            "line 3: expected a duration from 1ms to 1h",
+            "line 3: poll_timeout: expected a duration from 1ms to 1h",
         ),
         ("broken", "[control_plane\n", "line 1: "),
         (
