@@ -98,7 +98,7 @@ pub(super) struct PollArgs {
 
 /// Receive commands, run them on a private MCP server, and answer them
 ///
-/// Runs until SIGTERM or SIGINT, then takes no more commands and finishes those that it has. A second
+/// Runs until SIGTERM, SIGINT or SIGHUP, then takes no more commands and finishes those that it has. A second
 /// signal ends it at once, with status 1. Settings come from flags, then from the environment, then
 /// from the file, then from the defaults.
 #[derive(Debug, ClapArgs)]
