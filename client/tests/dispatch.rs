@@ -25,9 +25,10 @@ use moorline::{ControlPlane, Poller, PollerOptions};
 use moorline_fixtures::fake::{FakeConfig, FakeService, Record};
 use serde_json::{Value, json};
 use support::{KEY, TUNNEL, settings, token_of, trace};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::sync::{mpsc, oneshot};
 use tokio::task::JoinHandle;
-use tokio::time::Instant;
+use tokio::time::{Instant, sleep, timeout};
 use tokio_util::sync::CancellationToken;
 
 /// A call that waits for the test to play the target.
@@ -37,6 +38,9 @@ struct Held {
     notes: Notes,
     answer: oneshot::Sender<Answer>,
 }
+
+/// How long anything may take before a test is given up.
+const PATIENCE: Duration = Duration::from_secs(20);
 
 /// The method of a call that is answered by itself, the moment its deadline has passed.
 const LATE: &str = "late";
@@ -175,7 +179,8 @@ impl House {
     }
 
     async fn call(&mut self) -> Held {
-        self.calls.recv().await.unwrap()
+        let call = timeout(PATIENCE, self.calls.recv()).await;
+        call.expect("a call comes").unwrap()
     }
 
     async fn until(&self, responses: usize) -> Record {
@@ -183,9 +188,20 @@ impl House {
         self.service.wait_until(enough).await.unwrap()
     }
 
+    /// Waits until the client has counted this.
+    async fn counted(&self, condition: impl Fn(&Facts) -> bool) {
+        let waited = timeout(PATIENCE, async {
+            while !condition(&self.telemetry.facts()) {
+                sleep(Duration::from_millis(5)).await;
+            }
+        });
+        waited.await.expect("it is counted");
+    }
+
     async fn close(self) -> (Drained, Facts, Record) {
         self.stop.cancel();
-        let drained = self.running.await.unwrap();
+        let drained = timeout(PATIENCE, self.running).await;
+        let drained = drained.expect("it drains").unwrap();
         (drained, self.telemetry.facts(), self.service.record())
     }
 }
@@ -239,6 +255,40 @@ async fn a_call_that_ends_after_a_reassignment_is_answered_under_its_own_token()
         .collect();
     let expected: &[u8] = br#"{"version":1,"channels":[{"name":"main","proc_affinity":true},{"name":"side","proc_affinity":true}]}"#;
     assert!(info.len() >= 8 && info.iter().all(|line| *line == expected));
+}
+
+/// Commands from before and after a reassignment, answered in the other order, each under its own name.
+///
+/// spec-test: CMD-6, CMD-7, CMD-11
+#[tokio::test]
+async fn each_answer_has_the_token_and_the_request_id_of_its_own_command() {
+    let mut house = House::default();
+    let mut held = Vec::new();
+    for id in [1, 2] {
+        let id_line = json!({"headers": {"X-Request-Id": [format!("trace-{id}")]}});
+        house.enqueue(id, id_line);
+        held.push(house.call().await);
+        house.service.reassign(TUNNEL, "berth-2").unwrap();
+    }
+    for responses in 1..=2 {
+        let one = held.pop().unwrap();
+        one.note(0).await;
+        house.until(2 * responses - 1).await;
+        one.answer();
+        house.until(2 * responses).await;
+    }
+    let (_, _, record) = house.close().await;
+    let posts = record.requests.iter().filter(|one| one.method == "POST");
+    let lines: Vec<_> = posts
+        .map(|post| {
+            let line = |name| String::from_utf8(post.sole_header(name).unwrap().to_vec()).unwrap();
+            (line("x-tunnel-shard-token"), line("x-client-request-id"))
+        })
+        .collect();
+    let expected = [("berth-2", "trace-2"), ("berth-1", "trace-1")];
+    let expected = expected.map(|(token, id)| (token.to_owned(), id.to_owned()));
+    let [second, first] = expected;
+    assert_eq!(lines, [second.clone(), second, first.clone(), first]);
 }
 
 /// A command reaches its target, and the answer the service, as they were, whether the tunnel moved meanwhile or not.
@@ -324,9 +374,7 @@ async fn channels_take_turns() {
     house.enqueue(100, json!({"channel": " Side "}));
     let all_here = |record: &Record| record.polls().count() > 0;
     house.service.wait_until(all_here).await.unwrap();
-    while house.telemetry.facts().commands.queued < 6 {
-        tokio::time::sleep(Duration::from_millis(5)).await;
-    }
+    house.counted(|facts| facts.commands.queued >= 6).await;
     first.answer();
     let mut order = Vec::new();
     for _ in 0..6 {
@@ -352,9 +400,7 @@ async fn an_expired_command_is_dropped_without_a_word() {
         calls.insert(held.id(), held);
     }
     assert!(!calls.contains_key(&1), "never run");
-    while house.telemetry.facts().commands.expired < 2 {
-        tokio::time::sleep(Duration::from_millis(5)).await;
-    }
+    house.counted(|facts| facts.commands.expired >= 2).await;
     let late = calls.remove(&2).unwrap();
     let answer = result(&late.message["id"]);
     assert!(late.answer.send(answer).is_err(), "the call was given up");
@@ -371,6 +417,85 @@ async fn an_expired_command_is_dropped_without_a_word() {
     assert_eq!((facts.commands.expired, facts.commands.answered), (2, 2));
     let posts = record.requests.iter().filter(|one| one.method == "POST");
     assert_eq!(posts.count(), 2, "nothing at all was posted for the others");
+}
+
+/// The time in the queue counts.
+///
+/// spec-test: CMD-18, CMD-19
+#[tokio::test]
+async fn a_command_that_expires_in_the_queue_is_never_run() {
+    let mut house = House::open(DispatchOptions {
+        concurrency: NonZeroUsize::MIN,
+        ..DispatchOptions::default()
+    });
+    house.enqueue(1, json!({}));
+    let first = house.call().await;
+    house.enqueue(2, json!({"response_timeout": "250ms"}));
+    house.enqueue(3, json!({}));
+    house.counted(|facts| facts.commands.received >= 3).await;
+    sleep(Duration::from_millis(300)).await;
+    first.answer();
+    let next = house.call().await;
+    assert_eq!(next.id(), 3);
+    next.answer();
+    let (_, facts, record) = house.close().await;
+    assert_eq!((facts.commands.expired, facts.commands.answered), (1, 2));
+    assert_eq!(record.responses.len(), 2);
+}
+
+/// The time counts from the head of the response that brought the command, however long its body takes.
+///
+/// spec-test: CMD-18
+#[tokio::test]
+async fn a_command_whose_deadline_passed_with_the_body_is_never_run() {
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let endpoint = format!("http://{}", listener.local_addr().unwrap());
+    let client = ControlPlane::connect(settings(&endpoint)).unwrap();
+    let (calls, mut received) = mpsc::unbounded_channel();
+    let target = Arc::new(HeldTarget(calls));
+    let telemetry = Arc::new(Telemetry::new());
+    let options = PollerOptions {
+        max_polls: Some(1),
+        ..PollerOptions::default()
+    };
+    let poller = Poller::spawn(&client, options);
+    let dispatcher = Dispatcher::new(
+        client,
+        [(Channel::main(), target)].into(),
+        Arc::clone(&telemetry),
+        DispatchOptions::default(),
+    );
+    let command = |id: u32, timeout: &str| {
+        json!({
+            "request_id": id.to_string(),
+            "command_type": "jsonrpc",
+            "shard_token": "t",
+            "response_timeout": timeout,
+            "jsonrpc": {"jsonrpc": "2.0", "id": id, "method": "ping"},
+        })
+    };
+    let body = json!({"commands": [command(1, "250ms"), command(2, "1h")]}).to_string();
+    let serve = async {
+        let (mut socket, _) = listener.accept().await.unwrap();
+        let mut request = vec![0; 4096];
+        assert!(socket.read(&mut request).await.unwrap() > 0);
+        let head = format!(
+            "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: {}\r\n\r\n",
+            body.len()
+        );
+        socket.write_all(head.as_bytes()).await.unwrap();
+        sleep(Duration::from_millis(500)).await;
+        socket.write_all(body.as_bytes()).await.unwrap();
+        let held = received.recv().await.unwrap();
+        assert_eq!(held.id(), 2);
+        (held, socket)
+    };
+    let never = CancellationToken::new();
+    tokio::select! {
+        _ = dispatcher.run(poller, &never) => panic!("the second command is never answered"),
+        served = timeout(PATIENCE, serve) => drop(served.expect("a call comes")),
+    }
+    assert_eq!(telemetry.facts().commands.expired, 1);
 }
 
 /// spec-test: CMD-2, CMD-9, CMD-25, LOOP-18, LOOP-19
@@ -545,9 +670,7 @@ async fn what_is_not_drained_in_time_is_answered_with_a_failure() {
         house.enqueue(id, json!({}));
     }
     let _never_answered = house.call().await;
-    while house.telemetry.facts().commands.queued < 2 {
-        tokio::time::sleep(Duration::from_millis(5)).await;
-    }
+    house.counted(|facts| facts.commands.queued >= 2).await;
     let (drained, facts, record) = house.close().await;
     assert_eq!(drained, Drained { cut_short: 3 });
     let kinds: Vec<_> = posts(&record)
@@ -588,9 +711,9 @@ async fn after_a_lost_notification_the_later_ones_are_skipped_and_the_answer_sti
         moorline_fixtures::fake::Outage::Everywhere(moorline_fixtures::fake::Failure::Status(500));
     house.service.set_outage(Some(unavailable)).await.unwrap();
     held.note(1).await;
-    while house.telemetry.facts().deliveries.notifications_lost < 1 {
-        tokio::time::sleep(Duration::from_millis(5)).await;
-    }
+    house
+        .counted(|facts| facts.deliveries.notifications_lost >= 1)
+        .await;
     house.service.set_outage(None).await.unwrap();
     held.note(2).await;
     held.answer();

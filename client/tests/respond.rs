@@ -17,14 +17,17 @@ use moorline::model::wire::{
     Channel, Envelope, ResponseBody, ResponseType, ServerInfo, WRONG_CLUSTER_V1,
 };
 use moorline::{ControlPlane, Delivered, MetadataFault, Response, Undelivered};
-use moorline_fixtures::answer::{Answer, TransportFault};
+use moorline_fixtures::answer::{Answer, CutBy, TransportFault};
 use moorline_fixtures::scripted::{RecordedRequest, ScriptedService};
 use support::{KEY, TUNNEL, settings, token_of};
-use tokio::time::Instant;
+use tokio::time::{Instant, timeout};
 use tokio_util::sync::CancellationToken;
 
-/// An old token: no placement token may look like this.
-const TOKEN: &str = "old token, with\tall that a line can carry \u{e9}";
+/// An old token: no placement token may look like this. It ends with a space that is no space of HTTP's.
+const TOKEN: &str = "old token, with\tall that a line can carry \u{e9}\u{a0}";
+
+/// How long anything may take before a test is given up.
+const PATIENCE: Duration = Duration::from_secs(20);
 
 fn client(endpoint: &str) -> ControlPlane {
     let mut settings = settings(endpoint);
@@ -35,9 +38,13 @@ fn client(endpoint: &str) -> ControlPlane {
 }
 
 fn response(kind: ResponseType) -> Response {
+    response_under(TOKEN, kind)
+}
+
+fn response_under(token: &str, kind: ResponseType) -> Response {
     let command = serde_json::json!({"commands": [{
         "request_id": "request-1",
-        "shard_token": TOKEN,
+        "shard_token": token,
         "command_type": "jsonrpc",
         "headers": {"X-Request-ID": ["trace-1", "trace-2"]},
         "jsonrpc": {"jsonrpc": "2.0", "id": 1, "method": "ping"},
@@ -68,16 +75,25 @@ async fn deliver(
     let before = client.placed();
     let response = response(kind);
     let never = CancellationToken::new();
+    let (expected, mut seen) = (answers.len(), Vec::new());
     let play = async {
-        let mut seen = Vec::new();
         for answer in answers {
             let exchange = service.next_request().await.unwrap();
             seen.push(exchange.request.clone());
             exchange.answer(answer).await;
         }
-        seen
+        // Told at once: the client would wait for its answer first.
+        assert!(
+            service.next_request().await.is_err(),
+            "one request too many"
+        );
+        std::future::pending::<()>().await;
     };
-    let (result, seen) = tokio::join!(client.respond(&response, None, &never), play);
+    let result = tokio::select! {
+        result = client.respond(&response, None, &never) => result,
+        () = play => unreachable!("it never ends"),
+    };
+    assert_eq!(seen.len(), expected);
     assert!(service.waiting_request().is_none(), "one request too many");
     assert_eq!(client.placed(), before, "a delivery touches no placement");
     (result, seen)
@@ -196,6 +212,65 @@ async fn what_never_left_is_sent_again() {
     assert_eq!(service.counts().requests, 0);
 }
 
+/// What a service says beside the status makes no difference, nor whether it says all of it.
+///
+/// spec-test: CMD-13, CMD-14
+#[tokio::test]
+async fn the_status_counts_whatever_becomes_of_the_body() {
+    let cut = |code, by| Answer::json(code, r#"{"status":"accepted"}"#).cut(5, by);
+    for (answer, already_fulfilled) in [
+        (cut(200, CutBy::Close), false),
+        (cut(200, CutBy::Reset), false),
+        (cut(404, CutBy::Close), true),
+        (status(202), false),
+        (status(204), false),
+    ] {
+        for kind in [ResponseType::JsonRpcNotify, ResponseType::JsonRpcResponse] {
+            let (result, _) = deliver(kind, vec![answer.clone()]).await;
+            let delivered = result.unwrap();
+            assert_eq!(delivered.already_fulfilled, already_fulfilled, "{answer:?}");
+            assert_eq!(delivered.attempts.get(), 1, "{answer:?}");
+        }
+    }
+    let (result, _) = deliver(
+        ResponseType::JsonRpcResponse,
+        vec![cut(503, CutBy::Close), cut(500, CutBy::Close)],
+    )
+    .await;
+    let fault = DeliveryFault::Status(500);
+    assert_eq!(result, Err(Undelivered { fault, attempts: 2 }));
+}
+
+/// The wait that the service asks for is kept to, and ends with the deadline or the caller.
+///
+/// spec-test: CMD-18, RPT-8
+#[tokio::test]
+async fn deadline_and_cancellation_end_the_wait_between_attempts() {
+    let response = response(ResponseType::JsonRpcResponse);
+    for is_cancelled in [false, true] {
+        let mut service = ScriptedService::start().unwrap();
+        let client = client(&service.endpoint());
+        let cancel = CancellationToken::new();
+        let soon = Instant::now() + Duration::from_millis(300);
+        let (deadline, fault) = match is_cancelled {
+            false => (Some(soon), DeliveryFault::DeadlinePassed),
+            true => (None, DeliveryFault::Cancelled),
+        };
+        let play = async {
+            let answer = status(429).with_header("Retry-After", "3600");
+            service.next_request().await.unwrap().answer(answer).await;
+            if is_cancelled {
+                tokio::time::sleep_until(soon).await;
+                cancel.cancel();
+            }
+        };
+        let both = async { tokio::join!(client.respond(&response, deadline, &cancel), play) };
+        let (result, ()) = timeout(PATIENCE, both).await.expect("no hour");
+        assert_eq!(result, Err(Undelivered { fault, attempts: 1 }));
+        assert!(service.waiting_request().is_none());
+    }
+}
+
 /// spec-test: CMD-18
 #[tokio::test]
 async fn deadline_and_cancellation_end_a_delivery() {
@@ -243,6 +318,18 @@ async fn the_polling_token_goes_nowhere_but_on_polls() {
     assert_eq!((request.method.as_str(), token_of(&request)), ("GET", None));
     let line = |name: &str| request.sole_header(name).is_some();
     assert!(line("x-tunnel-client-capabilities") && line("x-tunnel-mcp-server-info"));
+    for token in [TOKEN, "another"] {
+        let message = response_under(token, ResponseType::JsonRpcResponse);
+        let accept = async {
+            let exchange = service.next_request().await.unwrap();
+            let request = exchange.request.clone();
+            exchange.answer(status(200)).await;
+            request
+        };
+        let (result, request) = tokio::join!(client.respond(&message, None, &never), accept);
+        assert_eq!(result.unwrap().attempts.get(), 1);
+        assert_eq!(token_of(&request).as_deref(), Some(token));
+    }
 }
 
 #[tokio::test]

@@ -30,6 +30,9 @@ use tokio::net::TcpListener;
 use tokio::sync::mpsc;
 use tokio::time::timeout;
 
+/// How long the end of something may take that is to end by itself.
+const SOON: Duration = Duration::from_secs(15);
+
 const PING: &str = r#"{"jsonrpc":"2.0","id":7,"method":"ping"}"#;
 const PONG: &str = r#"{"jsonrpc":"2.0","id":7,"result":{}}"#;
 
@@ -45,15 +48,22 @@ fn target(url: &str) -> HttpTarget {
 async fn exchange(message: &str, reply: Answer) -> (Answered, Vec<String>, RecordedRequest) {
     let mut service = ScriptedService::start().unwrap();
     let target = target(&format!("{}/mcp?team=a", service.endpoint()));
+    let mut request = None;
     let serve = async {
         let exchange = service.next_request().await.unwrap();
-        let request = exchange.request.clone();
+        request = Some(exchange.request.clone());
         exchange.answer(reply).await;
-        request
+        // Told at once: the client would wait for its answer first.
+        let again = service.next_request().await;
+        assert!(again.is_err(), "nothing is sent twice");
+        std::future::pending::<()>().await;
     };
-    let ((answered, notes), request) = tokio::join!(run(&target, call(message)), serve);
+    let (answered, notes) = tokio::select! {
+        ran = run(&target, call(message)) => ran,
+        () = serve => unreachable!("it never ends"),
+    };
     assert_eq!(service.counts().requests, 1, "nothing is sent twice");
-    (answered, notes, request)
+    (answered, notes, request.expect("a request"))
 }
 
 async fn fails(reply: Answer) -> serde_json::Value {
@@ -112,6 +122,23 @@ async fn errors_of_the_server_pass_with_their_status() {
     }
 }
 
+/// Whatever the server calls it: an error is no stream of events.
+///
+/// spec-test: CMD-21
+#[tokio::test]
+async fn errors_that_are_called_events_pass_too() {
+    let error = r#"{"jsonrpc":"2.0","id":7,"error":{"code":-32001,"message":"m"}}"#;
+    let reply = Answer::status(500)
+        .with_header("Content-Type", "text/event-stream")
+        .with_body(error);
+    let (answered, notes, _) = exchange(PING, reply).await;
+    assert_eq!(
+        (answered.code, answered.json.as_deref()),
+        (500, Some(error))
+    );
+    assert!(answered.failure.is_none() && notes.is_empty());
+}
+
 /// spec-test: CMD-22
 #[tokio::test]
 async fn statuses_without_an_answer_are_failures_with_their_provenance() {
@@ -166,7 +193,12 @@ async fn redirects_are_failures() {
     let elsewhere = SilentListener::start().await.unwrap();
     for status in [301, 302, 303, 307, 308] {
         let reply = Answer::status(status).with_header("Location", elsewhere.endpoint());
-        assert_eq!(fails(reply).await["source"], "target_http", "{status}");
+        // Nothing answers there, so that whoever follows is told at once.
+        let told = tokio::select! {
+            told = fails(reply) => told,
+            () = elsewhere.contacted() => panic!("{status} is followed"),
+        };
+        assert_eq!(told["source"], "target_http", "{status}");
     }
     let heard = elsewhere.counts().await.unwrap();
     assert_eq!((heard.connections, heard.bytes_received), (0, 0));
@@ -225,9 +257,7 @@ async fn events_are_passed_on_as_their_bytes_arrive() {
             socket.write_all(&[*byte]).await.unwrap();
             tokio::task::yield_now().await;
         }
-        let first = timeout(PATIENCE, noted.recv())
-            .await
-            .expect("the note comes");
+        let first = timeout(SOON, noted.recv()).await.expect("the note comes");
         assert_eq!(first.as_deref(), Some(note));
         let answer = format!("data: {PONG}\n\n");
         socket.write_all(answer.as_bytes()).await.unwrap();
@@ -363,7 +393,8 @@ async fn a_deadline_ends_the_wait_for_the_head_and_for_the_body() {
         let target = target(&service.endpoint());
         let serve = async { service.next_request().await.unwrap().answer(reply).await };
         let late = call_within(PING, Duration::from_millis(300));
-        let (answered, _) = tokio::join!(answer(&target, late), serve);
+        let both = async { tokio::join!(answer(&target, late), serve) };
+        let (answered, _) = timeout(SOON, both).await.expect("the deadline ends it");
         let told = tunnel_failure(&answered);
         assert_eq!(told["source"], "timeout");
         assert_eq!(told["upstream_response_received"], received);
@@ -539,6 +570,9 @@ async fn a_session_lives_and_ends() {
             .iter()
             .find(|(name, _)| name == "Mcp-Session-Id")
             .unwrap();
+        // The caller says which session is meant, at each call anew.
+        let forgotten = answer(&target, call(PING)).await;
+        assert_eq!(tunnel_failure(&forgotten)["upstream_status"], 400);
         let session: &[(&str, &[&str])] = &[("Mcp-Session-Id", &[&session[0]])];
         let noted = answer(
             &target,

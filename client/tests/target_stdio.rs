@@ -26,6 +26,9 @@ use support::target::{
 use tokio::sync::mpsc;
 use tokio::time::{sleep, timeout};
 
+/// How long the end of something may take that is to end by itself.
+const SOON: Duration = Duration::from_secs(15);
+
 const PING: &str = r#"{"jsonrpc":"2.0","id":7,"method":"ping"}"#;
 
 /// A target that restarts its child at once, and what it counted.
@@ -107,7 +110,7 @@ impl Drop for Scratch {
 }
 
 async fn until(mut condition: impl FnMut() -> bool) {
-    let waited = timeout(PATIENCE, async {
+    let waited = timeout(SOON, async {
         while !condition() {
             sleep(Duration::from_millis(5)).await;
         }
@@ -270,7 +273,7 @@ async fn a_timeout_of_initialize_and_of_nothing_else_closes_the_pipe() {
     assert!(!has_ended(pid));
     // Another call is in flight when it happens.
     let (notes, _noted) = mpsc::channel(1);
-    let other = timeout(PATIENCE, tried.target.call(call(PING), notes));
+    let other = timeout(SOON, tried.target.call(call(PING), notes));
     let initialize = call_within(INITIALIZE, Duration::from_millis(200));
     let (late, other) = tokio::join!(answer(&tried.target, initialize), other);
     assert_eq!(tunnel_failure(&late)["source"], "timeout");
@@ -301,7 +304,7 @@ async fn a_killed_child_fails_its_calls_at_once_and_the_next_call_starts_another
         tried.echo("2", "x").await;
         kill_process(pid, Signal::KILL).unwrap();
     };
-    let (failed, ()) = tokio::join!(timeout(PATIENCE, tried.target.call(silent, notes)), killed);
+    let (failed, ()) = tokio::join!(timeout(SOON, tried.target.call(silent, notes)), killed);
     let told = tunnel_failure(&failed.unwrap());
     assert_eq!(
         (&told["source"], &told["transport_error_kind"]),

@@ -89,8 +89,8 @@ fn outcomes_that_cannot_be_judged_exit_1_and_a_wrong_command_line_2() {
 #[test]
 fn each_source_mutant_has_its_place_and_a_killer() {
     let counted = Group::ALL.map(|group| mutants().filter(|one| one.group() == group).count());
-    assert_eq!(counted, [34, 92], "classification, shell");
-    assert_eq!(check_places(&workspace()).unwrap(), 126);
+    assert_eq!(counted, [34, 16, 190], "classification, commands, shell");
+    assert_eq!(check_places(&workspace()).unwrap(), 240);
     for mutant in mutants() {
         assert!(!mutant.killers.is_empty(), "{}", mutant.name);
         for killer in mutant.killers {
@@ -101,15 +101,19 @@ fn each_source_mutant_has_its_place_and_a_killer() {
     }
 }
 
+/// The file that a unit test stands in, and its name there.
+fn in_source<'a>(directory: &str, killer: &'a str) -> (String, &'a str) {
+    let (path, test) = killer.rsplit_once("::tests::").unwrap();
+    let path = path.replace("::", "/");
+    (format!("{directory}/src/{path}.rs"), test)
+}
+
 /// The file that a test stands in, and its name there.
 fn home(suite: Suite, killer: &str) -> (String, &str) {
     match suite {
         Suite::Classify => ("model/tests/classify.rs".to_owned(), killer),
-        Suite::Unit => {
-            let (path, test) = killer.rsplit_once("::tests::").unwrap();
-            let path = path.replace("::", "/");
-            (format!("client/src/{path}.rs"), test)
-        }
+        Suite::Model => in_source("model", killer),
+        Suite::Unit => in_source("client", killer),
         _ => (format!("client/tests/{suite}.rs"), killer),
     }
 }

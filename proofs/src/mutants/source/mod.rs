@@ -1,5 +1,5 @@
-//! Wrong versions of the source, each built and tested: of what decides what an answer means, and of the client's
-//! shell around it.
+//! Wrong versions of the source, each built and tested: of what decides what an answer means and what becomes of
+//! commands, and of the client's shell around it.
 //!
 //! A copy of the workspace is kept under `target/mutants`. One mutant at a time is written into it, the tests
 //! that should notice are built and run there, and the file is put back. Nothing outside of `target/mutants`

@@ -22,12 +22,28 @@ pub enum Suite {
     Classify,
     /// `client/tests/cli.rs`: the program itself, from outside.
     Cli,
+    /// `client/tests/dispatch.rs`: commands from their receipt to their answer.
+    Dispatch,
+    /// `client/tests/dumps.rs`: what dumps show.
+    Dumps,
+    /// The unit tests of `model/src`.
+    Model,
+    /// `client/tests/monitor.rs`: probes, metrics and the status page.
+    Monitor,
     /// `client/tests/poller.rs`: the poll loop under paused time.
     Poller,
     /// `client/tests/privacy.rs`: everything that is shown.
     Privacy,
+    /// `client/tests/respond.rs`: messages about commands over a socket.
+    Respond,
+    /// `client/tests/run.rs`: the program at work.
+    Run,
     /// `client/tests/sequences.rs`: every written sequence over a socket.
     Sequences,
+    /// `client/tests/target_http.rs`: servers behind a URL.
+    TargetHttp,
+    /// `client/tests/target_stdio.rs`: servers as child processes.
+    TargetStdio,
     /// `client/tests/tls.rs`: encrypted endpoints, proxies, HTTP/2.
     Tls,
     /// The unit tests of `client/src`.
@@ -58,12 +74,20 @@ const RUN_MAX: Duration = Duration::from_secs(300);
 
 impl Suite {
     /// All of them.
-    pub(super) const ALL: [Self; 8] = [
+    pub(super) const ALL: [Self; 16] = [
         Self::Classify,
         Self::Cli,
+        Self::Dispatch,
+        Self::Dumps,
+        Self::Model,
+        Self::Monitor,
         Self::Poller,
         Self::Privacy,
+        Self::Respond,
+        Self::Run,
         Self::Sequences,
+        Self::TargetHttp,
+        Self::TargetStdio,
         Self::Tls,
         Self::Unit,
         Self::Wire,
@@ -75,9 +99,17 @@ impl Suite {
         match self {
             Self::Classify => "classify",
             Self::Cli => "cli",
+            Self::Dispatch => "dispatch",
+            Self::Dumps => "dumps",
+            Self::Model => "model",
+            Self::Monitor => "monitor",
             Self::Poller => "poller",
             Self::Privacy => "privacy",
+            Self::Respond => "respond",
+            Self::Run => "run",
             Self::Sequences => "sequences",
+            Self::TargetHttp => "target_http",
+            Self::TargetStdio => "target_stdio",
             Self::Tls => "tls",
             Self::Unit => "unit",
             Self::Wire => "wire",
@@ -86,14 +118,14 @@ impl Suite {
 
     fn package(self) -> &'static str {
         match self {
-            Self::Classify => "moorline-model",
+            Self::Classify | Self::Model => "moorline-model",
             _ => "moorline",
         }
     }
 
     fn directory(self) -> &'static str {
         match self {
-            Self::Classify => "model",
+            Self::Classify | Self::Model => "model",
             _ => "client",
         }
     }
@@ -101,21 +133,29 @@ impl Suite {
     /// What cargo is to build, and the name that it gives to it.
     fn target(self) -> (&'static [&'static str], &'static str) {
         match self {
+            Self::Model => (&["--lib"], "moorline_model"),
             Self::Unit => (&["--lib"], "moorline"),
             Self::Classify => (&["--test", "classify"], "classify"),
             Self::Cli => (&["--test", "cli"], "cli"),
+            Self::Dispatch => (&["--test", "dispatch"], "dispatch"),
+            Self::Dumps => (&["--test", "dumps"], "dumps"),
+            Self::Monitor => (&["--test", "monitor"], "monitor"),
             Self::Poller => (&["--test", "poller"], "poller"),
             Self::Privacy => (&["--test", "privacy"], "privacy"),
+            Self::Respond => (&["--test", "respond"], "respond"),
+            Self::Run => (&["--test", "run"], "run"),
             Self::Sequences => (&["--test", "sequences"], "sequences"),
+            Self::TargetHttp => (&["--test", "target_http"], "target_http"),
+            Self::TargetStdio => (&["--test", "target_stdio"], "target_stdio"),
             Self::Tls => (&["--test", "tls"], "tls"),
             Self::Wire => (&["--test", "wire"], "wire"),
         }
     }
 
-    /// The program is built only where it is tested: without it there is less to build.
+    /// The program is built only where it is tested, or what belongs to it: without it there is less to build.
     fn features(self) -> &'static [&'static str] {
         match self {
-            Self::Cli | Self::Privacy => &[],
+            Self::Cli | Self::Dumps | Self::Monitor | Self::Privacy | Self::Run => &[],
             _ => &["--no-default-features"],
         }
     }

@@ -3,9 +3,14 @@
 mod answer;
 mod attempt;
 mod classification;
+mod deliveries;
+mod dispatch;
 mod pace;
 mod request;
 mod shown;
+mod target_http;
+mod target_stdio;
+mod whole;
 
 use std::fmt;
 
@@ -34,10 +39,13 @@ pub struct SourceMutant {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Group {
-    /// What an answer means, in the model.
+    /// What an answer to a poll means, in the model.
     Classification,
+    /// What becomes of commands, in the model: whether a message is sent again, and what the pipe to a child and the
+    /// answer of a server mean.
+    Commands,
     /// What the client does around the model: from bytes to what the model is told, and from what it decides to the
-    /// next request.
+    /// next request, call or message.
     Shell,
 }
 
@@ -61,13 +69,18 @@ const fn mutant(
 
 /// Every mutant of the source, in the order in which they are run.
 pub fn mutants() -> impl Iterator<Item = &'static SourceMutant> {
-    let rooms: [&'static [SourceMutant]; 6] = [
+    let rooms: [&'static [SourceMutant]; 11] = [
         &classification::MUTANTS,
         &answer::MUTANTS,
         &request::MUTANTS,
         &attempt::MUTANTS,
         &pace::MUTANTS,
         &shown::MUTANTS,
+        &deliveries::MUTANTS,
+        &dispatch::MUTANTS,
+        &target_http::MUTANTS,
+        &target_stdio::MUTANTS,
+        &whole::MUTANTS,
     ];
     rooms.into_iter().flatten()
 }
@@ -76,10 +89,10 @@ impl SourceMutant {
     /// What it gets wrong.
     #[must_use]
     pub fn group(&self) -> Group {
-        if self.file.starts_with("client/") {
-            Group::Shell
-        } else {
-            Group::Classification
+        match self.file {
+            "model/src/poll.rs" => Group::Classification,
+            file if file.starts_with("model/") => Group::Commands,
+            _ => Group::Shell,
         }
     }
 
@@ -99,13 +112,14 @@ impl SourceMutant {
 
 impl Group {
     /// All of them, in the order in which they are run.
-    pub const ALL: [Self; 2] = [Self::Classification, Self::Shell];
+    pub const ALL: [Self; 3] = [Self::Classification, Self::Commands, Self::Shell];
 }
 
 impl fmt::Display for Group {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::Classification => "classification",
+            Self::Commands => "commands",
             Self::Shell => "the shell",
         })
     }
