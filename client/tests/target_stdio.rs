@@ -566,12 +566,18 @@ async fn what_is_no_message_never_reaches_the_child() {
         );
     }
     let tried = Tried::toy();
-    let ambiguous = r#"{"jsonrpc":"2.0","id":1,"method":"x","params":{"_meta":{"progressToken":1,"progressToken":2}}}"#;
-    let answered = answer(&tried.target, call(ambiguous)).await;
-    assert_eq!(
-        tunnel_failure(&answered)["transport_error_kind"],
-        "ambiguous_id"
-    );
+    for (tokens, kind) in [
+        (r#""progressToken":1,"progressToken":2"#, "ambiguous_id"),
+        (r#""progressToken":1.5"#, "progress_token_invalid"),
+    ] {
+        let message =
+            format!(r#"{{"jsonrpc":"2.0","id":1,"method":"x","params":{{"_meta":{{{tokens}}}}}}}"#);
+        let told = tunnel_failure(&answer(&tried.target, call(&message)).await);
+        assert_eq!(
+            (&told["source"], &told["transport_error_kind"]),
+            (&"protocol".into(), &kind.into())
+        );
+    }
 }
 
 #[tokio::test]

@@ -191,6 +191,7 @@ fn unsendable(fault: PipeFault) -> TunnelFailure {
     let (source, kind) = match fault {
         PipeFault::Ambiguous => (FailureSource::Protocol, "ambiguous_id"),
         PipeFault::Message(_) => (FailureSource::Protocol, "invalid_message"),
+        PipeFault::ProgressTokenInvalid => (FailureSource::Protocol, "progress_token_invalid"),
         PipeFault::Full => (FailureSource::ClientInternal, "pipe_full"),
         _ => (FailureSource::ClientInternal, "pipe"),
     };
