@@ -14,6 +14,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
+use moorline::model::awaited::CANCELLED;
 use moorline::model::backoff::Backoff;
 use moorline::model::wire::{Channel, ResponseType};
 use moorline::target::{AnyTarget, CommandLine, StdioTarget, StdioTargetSettings, Target};
@@ -256,6 +257,27 @@ async fn a_call_that_is_dropped_is_given_up_like_a_late_one() {
     let answered = answer(&tried.target, call(&tool("1", "slow", r#"{"ms":200}"#))).await;
     assert_eq!(text_of(&answered), "waited 200 ms");
     assert_eq!(tried.pid().await, pid);
+}
+
+/// A server should not answer what was cancelled, so nobody may wait for that.
+/// spec-test: CMD-33
+#[tokio::test]
+async fn a_cancelled_call_ends_without_an_answer() {
+    let tried = Tried::toy();
+    let pid = tried.pid().await;
+    let (notes, _noted) = mpsc::channel(1);
+    let silent = tried.target.call(call(&tool("5", "silent", "{}")), notes);
+    let cancel = async {
+        let cancel =
+            r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":5}}"#;
+        assert_eq!(answer(&tried.target, call(cancel)).await.code, 202);
+    };
+    let (cancelled, ()) = timeout(PATIENCE, async { tokio::join!(silent, cancel) })
+        .await
+        .unwrap();
+    assert_eq!(cancelled.failure, Some(CANCELLED));
+    assert_eq!(tried.echo("5", "the same id").await, "the same id");
+    assert_eq!((tried.pid().await, tried.restarts()), (pid, 0));
 }
 
 /// spec-test: CMD-20

@@ -28,6 +28,10 @@ pub const UNKNOWN_CHANNEL: TunnelFailure = internal("unknown_channel");
 /// Why a command failed that still ran when the client had to end.
 pub const SHUTTING_DOWN: TunnelFailure = internal("shutting_down");
 
+/// Why a command ends without an answer whose caller has cancelled it: nothing is posted for it.
+// spec: CMD-33
+pub const CANCELLED: TunnelFailure = internal("cancelled");
+
 /// Why a command failed whose message is none of JSON-RPC. The target never hears of it.
 pub const INVALID_MESSAGE: TunnelFailure = TunnelFailure {
     source: FailureSource::Protocol,

@@ -26,6 +26,10 @@
 //! several have. What the pipe cannot know: whether it came from the caller of an older request with
 //! the same id, which was answered meanwhile.
 //!
+//! A server need not answer what was cancelled, and should not. So a cancelled request is retired like
+//! one whose time has passed, and its owner hears at once that there will be no answer. `initialize`
+//! may not be cancelled: the server may ignore that, and so it goes on here, too.
+//!
 //! # After a restart
 //!
 //! A child that came after an initialised one knows nothing of the session. The pipe does not replay
@@ -77,6 +81,9 @@ pub enum Begun {
         /// The id on the wire of a request, which is now in flight; `None` for what asks for no
         /// answer, whose owner is done once it is written.
         wire_id: Option<RawId>,
+        /// The owner of a request that this cancels. It is not in flight any more, and was
+        /// [`CANCELLED`](crate::awaited::CANCELLED).
+        cancels: Option<u64>,
     },
 }
 
@@ -167,6 +174,8 @@ pub struct Pipe {
 struct Request {
     owner: u64,
     is_initialize: bool,
+    /// Its caller has cancelled it, and will hardly do so again.
+    cancelled: bool,
     id: Exchange,
     progress_token: Option<Exchange>,
 }
@@ -230,20 +239,15 @@ impl Pipe {
     /// answer, should it come, is discarded.
     // spec: CMD-20, RPT-4
     pub fn retire(&mut self, owner: u64) -> Retirement {
-        let Some(at) = self.in_flight.iter().position(|r| r.owner == owner) else {
+        let Some(request) = self.take(owner) else {
             return Retirement::NotInFlight;
         };
-        let request = self.in_flight.remove(at);
         let retirement = if request.is_initialize {
             Retirement::ClosePipe
         } else {
             Retirement::KeepPipe
         };
-        self.retired.push_back(request);
-        if self.retired.len() > MAX_RETIRED {
-            self.retired.pop_front();
-            self.forgetful = true;
-        }
+        self.remember(request);
         retirement
     }
 
@@ -302,6 +306,7 @@ impl Pipe {
         self.in_flight.push(Request {
             owner,
             is_initialize: method == "initialize",
+            cancelled: false,
             id,
             progress_token,
         });
@@ -310,20 +315,58 @@ impl Pipe {
 
     /// A cancellation is for the request that its caller knows by the id in it. Other callers may have
     /// used the same one: then nobody can tell whose is meant.
-    fn cancel(&self, text: &str) -> Result<Begun, PipeFault> {
+    fn cancel(&mut self, text: &str) -> Result<Begun, PipeFault> {
         let Some(id) = id_at(text, CANCELLED_REQUEST)? else {
             return Ok(send(text, None));
         };
-        let mut meant = self.on_wire().filter(|request| request.id.given == id);
-        match (meant.next(), meant.next()) {
+        let (meant, others) = {
+            let same = |request: &&Request| request.id.given == id && !request.cancelled;
+            let mut meant = self.on_wire().filter(same);
+            (meant.next(), meant.next())
+        };
+        match (meant, others) {
             (Some(request), None) => {
                 let text = exchanged(text, CANCELLED_REQUEST, &id, &request.id.wire);
-                Ok(send(&text, None))
+                Ok(Begun::Send {
+                    wire_text: on_one_line(&text),
+                    wire_id: None,
+                    cancels: self.end_cancelled(&id),
+                })
             }
             (Some(_), Some(_)) => Ok(Begun::Dropped),
             // What is on the wire under this name is a substitute for another id.
             (None, _) if id.text_starts_with(SUBSTITUTE_PREFIX) => Ok(Begun::Dropped),
             (None, _) => Ok(send(text, None)),
+        }
+    }
+
+    /// Retires the request that its caller has cancelled by this id, and gives its owner. `None` if it
+    /// is not in flight, or goes on.
+    // spec: CMD-33
+    fn end_cancelled(&mut self, given: &RawId) -> Option<u64> {
+        let meant = |request: &Request| request.id.given == *given && !request.is_initialize;
+        let at = self.in_flight.iter().position(meant)?;
+        let request = Request {
+            cancelled: true,
+            ..self.in_flight.remove(at)
+        };
+        let owner = request.owner;
+        self.remember(request);
+        Some(owner)
+    }
+
+    /// Takes a request out of those in flight.
+    fn take(&mut self, owner: u64) -> Option<Request> {
+        let at = self.in_flight.iter().position(|r| r.owner == owner)?;
+        Some(self.in_flight.remove(at))
+    }
+
+    /// Remembers a request whose answer may still come.
+    fn remember(&mut self, request: Request) {
+        self.retired.push_back(request);
+        if self.retired.len() > MAX_RETIRED {
+            self.retired.pop_front();
+            self.forgetful = true;
         }
     }
 
@@ -398,12 +441,17 @@ impl From<Ambiguous> for PipeFault {
     }
 }
 
-/// A message on one line. JSON has line breaks only between its parts, where a space means the same.
 fn send(text: &str, wire_id: Option<RawId>) -> Begun {
     Begun::Send {
-        wire_text: text.replace(['\n', '\r'], " "),
+        wire_text: on_one_line(text),
         wire_id,
+        cancels: None,
     }
+}
+
+/// A message on one line. JSON has line breaks only between its parts, where a space means the same.
+fn on_one_line(text: &str) -> String {
+    text.replace(['\n', '\r'], " ")
 }
 
 /// The text with `to` in the place of `from`, unless they are written alike.
@@ -493,7 +541,9 @@ mod tests {
     /// What is written, and the raw id on the wire.
     fn sent(pipe: &mut Pipe, owner: u64, text: &str) -> (String, String) {
         match pipe.begin(owner, text).unwrap() {
-            Begun::Send { wire_text, wire_id } => {
+            Begun::Send {
+                wire_text, wire_id, ..
+            } => {
                 let wire_id = wire_id.map(|id| id.raw().to_owned());
                 (wire_text, wire_id.unwrap_or_default())
             }
@@ -701,37 +751,76 @@ mod tests {
         }
     }
 
-    #[test]
-    fn a_cancellation_follows_the_request_that_it_means() {
-        let mut pipe = Pipe::new();
-        sent(&mut pipe, 1, &request("\"moorline-\""));
-        sent(&mut pipe, 2, &request("1"));
-        let cancelled = |pipe: &mut Pipe, id: &str| match pipe.begin(9, &cancel(id)) {
+    /// What becomes of a cancellation: what is written, and whose request it ends.
+    fn cancelled(pipe: &mut Pipe, id: &str) -> (String, Option<u64>) {
+        match pipe.begin(99, &cancel(id)) {
             Ok(Begun::Send {
                 wire_text,
                 wire_id: None,
-            }) => wire_text,
-            Ok(Begun::Dropped) => "dropped".to_owned(),
+                cancels,
+            }) => (wire_text, cancels),
+            Ok(Begun::Dropped) => ("dropped".to_owned(), None),
             other => panic!("{other:?}"),
-        };
-        assert_eq!(cancelled(&mut pipe, "1"), cancel("1"));
+        }
+    }
+
+    #[test]
+    fn a_cancellation_follows_the_request_that_it_means() {
+        let mut pipe = Pipe::new();
+        let dropped = ("dropped".to_owned(), None);
+        sent(&mut pipe, 1, &request("\"moorline-\""));
+        sent(&mut pipe, 2, &request("1"));
+        assert_eq!(cancelled(&mut pipe, "\"moorline-1\""), dropped, "another's");
         assert_eq!(
             cancelled(&mut pipe, "\"moorline-\""),
-            cancel("\"moorline-1\"")
+            (cancel("\"moorline-1\""), Some(1))
         );
-        assert_eq!(
-            cancelled(&mut pipe, "\"moorline-1\""),
-            "dropped",
-            "another's"
-        );
-        assert_eq!(cancelled(&mut pipe, "\"gone\""), cancel("\"gone\""));
+        let gone = cancel("\"gone\"");
+        assert_eq!(cancelled(&mut pipe, "\"gone\""), (gone, None));
         assert_eq!(pipe.retire(2), Retirement::KeepPipe);
-        assert_eq!(cancelled(&mut pipe, "1"), cancel("1"), "it may still run");
+        let late = (cancel("1"), None);
+        assert_eq!(cancelled(&mut pipe, "1"), late, "it may still run");
         sent(&mut pipe, 3, &request("1"));
-        assert_eq!(cancelled(&mut pipe, "1"), "dropped", "whose is meant?");
-        assert_eq!(cancelled(&mut pipe, "null"), cancel("null"));
+        assert_eq!(cancelled(&mut pipe, "1"), dropped, "whose is meant?");
+        assert_eq!(pipe.in_flight(), 1);
+        assert_eq!(cancelled(&mut pipe, "null"), (cancel("null"), None));
         let twice = r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":1,"requestId":2}}"#;
         assert_eq!(pipe.begin(9, twice), Err(PipeFault::Ambiguous));
+    }
+
+    // spec-test: CMD-33
+    #[test]
+    fn a_cancelled_request_is_retired_and_its_id_can_be_cancelled_anew() {
+        let mut pipe = Pipe::new();
+        sent(&mut pipe, 1, &with_token("1", "1"));
+        assert_eq!(cancelled(&mut pipe, "1"), (cancel("1"), Some(1)));
+        assert_eq!(pipe.in_flight(), 0);
+        assert_eq!(pipe.retire(1), Retirement::NotInFlight);
+        assert_eq!(pipe.received(&progress("1")), told(None, &progress("1")));
+        // An owner that was cancelled may ask again, and what it gave up before is not that.
+        sent(&mut pipe, 1, &request("7"));
+        pipe.retire(1);
+        sent(&mut pipe, 1, &request("8"));
+        assert_eq!(cancelled(&mut pipe, "7"), (cancel("7"), None));
+        assert_eq!(pipe.received(&result("8")), answer(1, result("8")));
+        // Not answered, as it should be: the next caller with the same id can cancel, too.
+        let (_, wire_id) = sent(&mut pipe, 2, &request("1"));
+        assert_eq!(wire_id, "\"moorline-1\"");
+        assert_eq!(cancelled(&mut pipe, "1"), (cancel(&wire_id), Some(2)));
+        // Answered all the same.
+        for id in ["1", &*wire_id] {
+            assert_eq!(pipe.received(&result(id)), Routed::Retired);
+        }
+        assert_eq!(sent(&mut pipe, 3, &request("1")).1, "1", "free again");
+    }
+
+    // spec-test: CMD-33
+    #[test]
+    fn initialize_is_not_cancelled() {
+        let mut pipe = Pipe::new();
+        sent(&mut pipe, 1, &initialize("1"));
+        assert_eq!(cancelled(&mut pipe, "1"), (cancel("1"), None));
+        assert_eq!(pipe.received(&result("1")), answer(1, result("1")));
     }
 
     #[test]

@@ -50,7 +50,9 @@ pub struct StdioTargetSettings {
 /// It is started by the first call, in a process group of its own, and again by the next call after
 /// it has ended. All calls share its pipe: one task writes, one reads, and nobody waits for anybody
 /// else's answer. A call whose future is dropped is given up: the server is not told, its late answer
-/// is discarded, and the pipe stays open, unless the call was `initialize`.
+/// is discarded, and the pipe stays open, unless the call was `initialize`. A call that another one
+/// cancels (`notifications/cancelled`) ends at once, with the failure
+/// [`CANCELLED`](moorline_model::awaited::CANCELLED), which is no answer to anybody.
 ///
 /// Dropping the target kills the server and all that it started; [`StdioTarget::stop`] does so with
 /// a warning first. Calls must be made within a tokio runtime, and the server ends with it.

@@ -6,6 +6,7 @@ use std::io;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use moorline_model::awaited::CANCELLED;
 use moorline_model::pipe::{Begun, Pipe, PipeFault, Retirement, Routed};
 use moorline_model::wire::{Channel, FailureSource, TunnelFailure};
 use tokio::sync::{mpsc, oneshot};
@@ -167,7 +168,16 @@ impl Shared {
         let (text, is_request) = match state.pipe.begin(owner, text)? {
             Begun::Dropped => return Ok(Sent::Done),
             Begun::Refused { failure, text } => return Ok(Sent::Refused(failure, text)),
-            Begun::Send { wire_text, wire_id } => (wire_text, wire_id.is_some()),
+            Begun::Send {
+                wire_text,
+                wire_id,
+                cancels,
+            } => {
+                if let Some(cancelled) = cancels {
+                    state.end(cancelled, Err(CANCELLED));
+                }
+                (wire_text, wire_id.is_some())
+            }
         };
         let (owner, written) = if is_request {
             let waiting = Waiting {
@@ -210,10 +220,7 @@ impl Shared {
         match state.pipe.received(line) {
             Routed::Answer { owner, text } => {
                 state.failures = 0;
-                if let Some(waiting) = state.waiting.remove(&owner) {
-                    // Whoever waited may have gone at this very moment.
-                    let _ = waiting.outcome.send(Ok(text));
-                }
+                state.end(owner, Ok(text));
             }
             Routed::Notification {
                 owner: Some(owner),
@@ -244,9 +251,7 @@ impl Shared {
         }
         state.running = None;
         for owner in state.pipe.closed() {
-            if let Some(waiting) = state.waiting.remove(&owner) {
-                let _ = waiting.outcome.send(Err(ending.failure()));
-            }
+            state.end(owner, Err(ending.failure()));
         }
     }
 
@@ -344,6 +349,14 @@ impl Shared {
 }
 
 impl State {
+    /// Tells a call how it ends.
+    fn end(&mut self, owner: u64, outcome: Outcome) {
+        if let Some(waiting) = self.waiting.remove(&owner) {
+            // Whoever waited may have gone at this very moment.
+            let _ = waiting.outcome.send(outcome);
+        }
+    }
+
     /// A child that does not read gets no replies.
     fn reply(&self, text: String) {
         if let Some(running) = &self.running {
