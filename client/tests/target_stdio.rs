@@ -463,6 +463,36 @@ async fn lines_that_are_no_messages_are_skipped() {
     assert_eq!(tried.echo("1", "still there").await, "still there");
 }
 
+/// An answer with the request's id that is not valid is a failure of the protocol, as over HTTP.
+/// spec-test: CMD-34
+#[tokio::test]
+async fn an_invalid_answer_ends_its_call() {
+    for (reply, kind) in [
+        (
+            r#"\"jsonrpc\":\"2.0\",\"id\":7,\"result\":{},\"error\":null"#,
+            "invalid_answer",
+        ),
+        (
+            r#"\"jsonrpc\":\"2.0\",\"id\":7,\"error\":{\"code\":\"E\",\"message\":\"m\"}"#,
+            "invalid_answer",
+        ),
+        (r#"\"id\":7,\"result\":{}"#, "invalid_answer"),
+        (
+            r#"\"jsonrpc\":\"2.0\",\"id\":null,\"error\":{\"code\":-32700,\"message\":\"m\"}"#,
+            "error_without_id",
+        ),
+    ] {
+        let script = format!(r#"read line; echo "{{{reply}}}"; cat > /dev/null"#);
+        let tried = Tried::new(&shell(&script));
+        let told = tunnel_failure(&answer(&tried.target, call(PING)).await);
+        assert_eq!(
+            (&told["source"], &told["transport_error_kind"]),
+            (&"protocol".into(), &kind.into()),
+            "{reply}"
+        );
+    }
+}
+
 #[tokio::test]
 async fn a_line_over_the_limit_ends_the_child() {
     let tried = Tried::with(toy(), |settings| settings.line_limit = 10_000);

@@ -247,6 +247,18 @@ impl<'a> Message<'a> {
     }
 }
 
+/// The request that a text which is no message was meant to answer: it has an id, a result or an error
+/// or both, and no method, whatever else is wrong with it.
+// spec: CMD-34
+pub(crate) fn meant_to_answer(text: &str) -> Option<RawId> {
+    let members = Members::read(text).ok()?;
+    let is_absent = |member: &Member<'_>| member.once() == Ok(None);
+    if !is_absent(&members.method) || is_absent(&members.result) && is_absent(&members.error) {
+        return None;
+    }
+    RawId::parse(members.id.once().ok()??)
+}
+
 fn is_error_object(error: &str) -> bool {
     let mut code = Member::new("code");
     let mut message = Member::new("message");
@@ -688,6 +700,27 @@ mod tests {
         );
         let request = r#"{"jsonrpc":"2.0","id":1,"method":"notifications/cancelled","params":{"requestId":1}}"#;
         assert_eq!(cancelled_request(request), None);
+    }
+
+    // spec-test: CMD-34
+    #[test]
+    fn knows_what_was_meant_as_an_answer() {
+        for (text, meant) in [
+            (r#"{"id":7,"result":{}}"#, true),
+            (r#"{"jsonrpc":"2.0","id":7,"result":{},"error":null}"#, true),
+            (r#"{"jsonrpc":"2.0","id":7,"error":"x"}"#, true),
+            (r#"{"id":7,"result":1,"result":2}"#, true),
+            (r#"{"id":7,"method":"ping"}"#, false),
+            (r#"{"id":7,"method":"ping","result":{}}"#, false),
+            (r#"{"id":7,"level":"info","msg":"a line of a log"}"#, false),
+            (r#"{"id":7,"id":7,"result":{}}"#, false),
+            (r#"{"id":null,"result":{}}"#, false),
+            (r#"{"result":{}}"#, false),
+            (r#"[{"id":7,"result":{}}]"#, false),
+            (r#"{"id":7,"result":{}"#, false),
+        ] {
+            assert_eq!(meant_to_answer(text), meant.then(|| id("7")), "{text}");
+        }
     }
 
     #[test]

@@ -19,6 +19,13 @@
 //! oldest are forgotten, and from then on every id is substituted, so that an answer to a forgotten
 //! one never meets a new request.
 //!
+//! # Answers that are none
+//!
+//! An answer that is no valid message gets no better by waiting: if it has the id of a request in
+//! flight, that request has failed. An error without an id answers a request that its server could not
+//! read, and so fails the only one in flight; with several there is no telling which. A failed request
+//! is retired, in case the server still finds better words.
+//!
 //! # Cancellations
 //!
 //! `notifications/cancelled` names a request by the id that its caller chose, and does not say who the
@@ -44,7 +51,8 @@ use thiserror::Error;
 
 use crate::jsonrpc::{
     Ambiguous, CANCELLED_METHOD, CANCELLED_REQUEST, ID, Message, MessageFault, PROGRESS_METHOD,
-    PROGRESS_TOKEN, Path, REQUEST_PROGRESS_TOKEN, RawId, id_at, raw_at, with_value,
+    PROGRESS_TOKEN, Path, REQUEST_PROGRESS_TOKEN, RawId, id_at, meant_to_answer, raw_at,
+    with_value,
 };
 use crate::wire::{FailureSource, TunnelFailure};
 
@@ -96,6 +104,13 @@ pub enum Routed {
         owner: u64,
         /// The answer, with the id as the owner wrote it.
         text: String,
+    },
+    /// A request has failed, and is not in flight any more: what came for it is no answer.
+    Failed {
+        /// Whose.
+        owner: u64,
+        /// Why.
+        failure: TunnelFailure,
     },
     /// No JSON-RPC message: skip the line.
     Invalid(MessageFault),
@@ -216,7 +231,7 @@ impl Pipe {
         match Message::parse(line) {
             Ok(Message::Response { id }) => self.answered(line, &id, true),
             Ok(Message::Error { id: Some(id) }) => self.answered(line, &id, false),
-            Ok(Message::Error { id: None }) => Routed::Unknown,
+            Ok(Message::Error { id: None }) => self.answered_without_an_id(),
             Ok(Message::Notification { method }) if method == PROGRESS_METHOD => {
                 self.progressed(line)
             }
@@ -231,7 +246,7 @@ impl Pipe {
                 },
                 None => Routed::Reply(reply(&id, &method)),
             },
-            Err(fault) => Routed::Invalid(fault),
+            Err(fault) => self.invalid(line, fault),
         }
     }
 
@@ -413,6 +428,39 @@ impl Pipe {
                 Routed::Retired
             }
             None => Routed::Unknown,
+        }
+    }
+
+    // spec: CMD-34
+    fn invalid(&mut self, line: &str, fault: MessageFault) -> Routed {
+        let failed = meant_to_answer(line)
+            .and_then(|id| self.in_flight.iter().find(|r| r.id.wire == id))
+            .map(|request| request.owner);
+        match failed {
+            Some(owner) => self.failed(owner, "invalid_answer"),
+            None => Routed::Invalid(fault),
+        }
+    }
+
+    // spec: CMD-34
+    fn answered_without_an_id(&mut self) -> Routed {
+        match &*self.in_flight {
+            [request] => self.failed(request.owner, "error_without_id"),
+            _ => Routed::Unknown,
+        }
+    }
+
+    /// Ends a request that got no valid answer.
+    fn failed(&mut self, owner: u64, kind: &'static str) -> Routed {
+        // Not even `initialize` is given up for lack of time here.
+        self.retire(owner);
+        Routed::Failed {
+            owner,
+            failure: TunnelFailure {
+                source: FailureSource::Protocol,
+                transport_error_kind: Some(kind),
+                upstream_response_received: true,
+            },
         }
     }
 
@@ -626,8 +674,57 @@ mod tests {
             format!(r#"{{"error":{{"code":-1,"message":"m"}},"id":{id},"jsonrpc":"2.0"}}"#)
         };
         assert_eq!(pipe.received(&error(&wire_id)), answer(2, error("1")));
-        assert_eq!(pipe.received(&error("null")), Routed::Unknown);
         assert_eq!(pipe.received(&error("1")), answer(1, error("1")));
+    }
+
+    fn failed(owner: u64, kind: &'static str) -> Routed {
+        Routed::Failed {
+            owner,
+            failure: TunnelFailure {
+                source: FailureSource::Protocol,
+                transport_error_kind: Some(kind),
+                upstream_response_received: true,
+            },
+        }
+    }
+
+    // spec-test: CMD-34
+    #[test]
+    fn an_invalid_answer_fails_its_request() {
+        for members in [
+            r#""jsonrpc":"2.0","result":{},"error":null"#,
+            r#""jsonrpc":"2.0","error":{"code":"E","message":"m"}"#,
+            r#""result":{}"#,
+        ] {
+            let mut pipe = Pipe::new();
+            sent(&mut pipe, 1, &request("1"));
+            let (_, wire_id) = sent(&mut pipe, 2, &request("1"));
+            let line = format!(r#"{{"id":{wire_id},{members}}}"#);
+            assert_eq!(pipe.received(&line), failed(2, "invalid_answer"), "{line}");
+            assert_eq!(pipe.in_flight(), 1);
+            assert!(matches!(pipe.received(&line), Routed::Invalid(_)), "once");
+            assert_eq!(pipe.received(&result(&wire_id)), Routed::Retired);
+            assert_eq!(pipe.received(&result("1")), answer(1, result("1")));
+        }
+        let mut pipe = Pipe::new();
+        sent(&mut pipe, 1, &request("1"));
+        let ping = r#"{"id":1,"method":"ping"}"#;
+        assert!(matches!(pipe.received(ping), Routed::Invalid(_)));
+        assert_eq!(pipe.in_flight(), 1);
+    }
+
+    // spec-test: CMD-34
+    #[test]
+    fn an_error_without_an_id_fails_the_only_request() {
+        let error = r#"{"jsonrpc":"2.0","id":null,"error":{"code":-32700,"message":"m"}}"#;
+        let mut pipe = Pipe::new();
+        assert_eq!(pipe.received(error), Routed::Unknown);
+        sent(&mut pipe, 1, &initialize("1"));
+        sent(&mut pipe, 2, &request("2"));
+        assert_eq!(pipe.received(error), Routed::Unknown, "whose?");
+        pipe.received(&result("2"));
+        assert_eq!(pipe.received(error), failed(1, "error_without_id"));
+        assert_eq!(pipe.received(error), Routed::Unknown);
     }
 
     // spec-test: CMD-20, RPT-4

@@ -234,6 +234,7 @@ impl Shared {
                 }
             }
             Routed::Notification { owner: None, .. } => self.lost(),
+            Routed::Failed { owner, failure } => state.end(owner, Err(failure)),
             Routed::Reply(text) => state.reply(text),
             Routed::Retired => tracing::debug!("late answer of the target discarded"),
             Routed::Unknown => tracing::debug!("answer of the target to nothing that was asked"),
