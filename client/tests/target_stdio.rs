@@ -573,7 +573,8 @@ async fn an_expired_command_does_not_run() {
     assert_eq!(tried.restarts(), 0);
 }
 
-/// Whoever does not take notes loses them, and holds up nobody.
+/// Whoever does not take notes loses them, from the first one on that finds no room, and holds up nobody.
+/// spec-test: CMD-15
 #[tokio::test]
 async fn notes_that_nobody_takes_are_lost_and_counted() {
     let tried = Tried::toy();
@@ -588,6 +589,63 @@ async fn notes_that_nobody_takes_are_lost_and_counted() {
     }
     assert_eq!(kept, 3);
     assert_eq!(tried.telemetry.facts().deliveries.notifications_lost, 4_997);
+}
+
+/// Room that comes later makes no gap.
+/// spec-test: CMD-15
+#[tokio::test]
+async fn notes_have_no_gap() {
+    let scratch = Scratch::new();
+    let note =
+        |n: u32| format!(r#"echo "{{\"jsonrpc\":\"2.0\",\"method\":\"n\",\"params\":[{n}]}}""#);
+    let script = format!(
+        r#"read line; {}; {}; until test -e {go}; do sleep 0.01; done; {}; echo "{{\"jsonrpc\":\"2.0\",\"id\":7,\"result\":{{}}}}"; cat > /dev/null"#,
+        note(1),
+        note(2),
+        note(3),
+        go = scratch.file("go"),
+    );
+    let tried = Tried::new(&shell(&script));
+    let (notes, mut noted) = mpsc::channel(1);
+    let lost = || tried.telemetry.facts().deliveries.notifications_lost;
+    let taking = async {
+        until(|| lost() == 1).await;
+        let first: String = noted.recv().await.unwrap();
+        assert!(first.contains("[1]"), "{first}");
+        std::fs::write(scratch.file("go"), "").unwrap();
+    };
+    let called = tried.target.call(call(PING), notes);
+    let (answered, ()) = timeout(PATIENCE, async { tokio::join!(called, taking) })
+        .await
+        .unwrap();
+    assert!(answered.failure.is_none());
+    assert_eq!((noted.recv().await, lost()), (None, 2));
+}
+
+/// A request of the server that is lost on the way would leave the server waiting for ever.
+/// spec-test: CMD-35
+#[tokio::test]
+async fn a_request_of_the_server_that_nobody_takes_is_answered() {
+    for (method, expected) in [
+        ("ping", r#"{"jsonrpc":"2.0","id":"s","result":{}}"#),
+        (
+            "roots/list",
+            r#"{"jsonrpc":"2.0","id":"s","error":{"code":-32603,"message":"this request could not be passed on"}}"#,
+        ),
+    ] {
+        let scratch = Scratch::new();
+        let file = scratch.file("reply");
+        let script = format!(
+            r#"read line; echo "{{\"jsonrpc\":\"2.0\",\"id\":\"s\",\"method\":\"{method}\"}}"; read -r reply; echo "$reply" > {file}; echo "{{\"jsonrpc\":\"2.0\",\"id\":7,\"result\":{{}}}}"; cat > /dev/null"#
+        );
+        let tried = Tried::new(&shell(&script));
+        let (notes, noted) = mpsc::channel(1);
+        drop(noted);
+        let answered = timeout(PATIENCE, tried.target.call(call(PING), notes)).await;
+        assert!(answered.unwrap().failure.is_none());
+        assert_eq!(std::fs::read_to_string(file).unwrap().trim(), expected);
+        assert_eq!(tried.telemetry.facts().deliveries.notifications_lost, 1);
+    }
 }
 
 #[tokio::test]

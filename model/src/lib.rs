@@ -14,6 +14,7 @@
 //! | [`target`] | which headers pass to and from an HTTP target, and what its answers mean |
 //! | [`sse`] | the events in a stream of bytes |
 //! | [`pipe`] | which id each request has on a stdio pipe, and whom each line from it is for |
+//! | [`note_lane`] | how many messages of a pipe may wait to be delivered, and what follows when one is lost |
 //! | [`deadline`] | until when a command may be answered |
 //! | [`delivery`] | when the POST of a response is sent again |
 //! | [`target_health`] | whether a target answers, from what became of its calls |
@@ -56,6 +57,7 @@ pub mod dispatch;
 pub mod dump;
 pub mod fair;
 pub mod jsonrpc;
+pub mod note_lane;
 pub mod pipe;
 pub mod placement;
 pub mod poll;

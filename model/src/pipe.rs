@@ -131,6 +131,8 @@ pub enum Routed {
         owner: u64,
         /// The request, as received.
         text: String,
+        /// The answer to write back if it cannot be passed on, so that the target does not wait.
+        otherwise: String,
     },
     /// An answer to nothing that was asked: discard it.
     Unknown,
@@ -243,8 +245,12 @@ impl Pipe {
                 Some(request) => Routed::ServerRequest {
                     owner: request.owner,
                     text: line.to_owned(),
+                    otherwise: reply(&id, &method, -32603, "this request could not be passed on"),
                 },
-                None => Routed::Reply(reply(&id, &method)),
+                None => {
+                    let why = "no request is in flight that could carry this one to a client";
+                    Routed::Reply(reply(&id, &method, -32601, why))
+                }
             },
             Err(fault) => self.invalid(line, fault),
         }
@@ -536,14 +542,14 @@ fn refused(id: &RawId) -> Begun {
     }
 }
 
-/// What a request of the target gets when no command is in flight that could carry it away.
-fn reply(id: &RawId, method: &str) -> String {
+/// What a request of the target gets that nobody takes.
+// spec: CMD-35
+fn reply(id: &RawId, method: &str, code: i32, message: &'static str) -> String {
     let id = id.raw();
     if method == "ping" {
         format!(r#"{{"jsonrpc":"2.0","id":{id},"result":{{}}}}"#)
     } else {
-        let message = "no request is in flight that could carry this one to a client";
-        format!(r#"{{"jsonrpc":"2.0","id":{id},"error":{{"code":-32601,"message":"{message}"}}}}"#)
+        format!(r#"{{"jsonrpc":"2.0","id":{id},"error":{{"code":{code},"message":"{message}"}}}}"#)
     }
 }
 
@@ -821,30 +827,36 @@ mod tests {
         assert_eq!(pipe.received(line), told(None, line));
     }
 
+    // spec-test: CMD-35
     #[test]
     fn requests_of_the_target_go_to_the_oldest_request_or_are_answered_here() {
         let mut pipe = Pipe::new();
         let ping = r#"{"jsonrpc":"2.0","id":"\u0070","method":"ping"}"#;
         let roots = r#"{"jsonrpc":"2.0","id":7,"method":"roots/list"}"#;
-        let Routed::Reply(pong) = pipe.received(ping) else {
-            panic!("no reply");
+        let answered = |pipe: &mut Pipe, line: &str| match pipe.received(line) {
+            Routed::Reply(reply) => (None, reply),
+            Routed::ServerRequest {
+                owner,
+                text,
+                otherwise,
+            } => {
+                assert_eq!(text, line);
+                (Some(owner), otherwise)
+            }
+            other => panic!("{other:?}"),
         };
-        assert_eq!(pong, r#"{"jsonrpc":"2.0","id":"\u0070","result":{}}"#);
-        let Routed::Reply(refusal) = pipe.received(roots) else {
-            panic!("no reply");
-        };
-        let refusal: Value = serde_json::from_str(&refusal).unwrap();
-        assert_eq!(
-            (&refusal["id"], &refusal["error"]["code"]),
-            (&7.into(), &(-32601).into())
-        );
-        sent(&mut pipe, 1, &request("1"));
-        for line in [ping, roots] {
-            let text = line.to_owned();
+        for (owner, code) in [(None, -32601), (Some(1), -32603)] {
+            let pong = r#"{"jsonrpc":"2.0","id":"\u0070","result":{}}"#.to_owned();
+            assert_eq!(answered(&mut pipe, ping), (owner, pong));
+            let (whose, refusal) = answered(&mut pipe, roots);
+            let refusal: Value = serde_json::from_str(&refusal).unwrap();
             assert_eq!(
-                pipe.received(line),
-                Routed::ServerRequest { owner: 1, text }
+                (whose, &refusal["id"], &refusal["error"]["code"]),
+                (owner, &7.into(), &code.into())
             );
+            if owner.is_none() {
+                sent(&mut pipe, 1, &request("1"));
+            }
         }
     }
 

@@ -7,6 +7,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use moorline_model::awaited::CANCELLED;
+use moorline_model::note_lane::NoteLane;
 use moorline_model::pipe::{Begun, Pipe, PipeFault, Retirement, Routed};
 use moorline_model::wire::{Channel, FailureSource, TunnelFailure};
 use tokio::sync::{mpsc, oneshot};
@@ -66,6 +67,7 @@ struct Running {
 struct Waiting {
     outcome: oneshot::Sender<Outcome>,
     notes: Notes,
+    lane: NoteLane,
 }
 
 /// A line to be written.
@@ -183,6 +185,7 @@ impl Shared {
             let waiting = Waiting {
                 outcome: sender,
                 notes,
+                lane: NoteLane::default(),
             };
             state.waiting.insert(owner, waiting);
             (Some(owner), None)
@@ -225,12 +228,19 @@ impl Shared {
             Routed::Notification {
                 owner: Some(owner),
                 text,
-            }
-            | Routed::ServerRequest { owner, text } => {
-                let waiting = state.waiting.get(&owner);
-                let taken = waiting.is_some_and(|waiting| waiting.notes.try_send(text).is_ok());
-                if !taken {
+            } => {
+                if !state.pass_on(owner, text) {
                     self.lost();
+                }
+            }
+            Routed::ServerRequest {
+                owner,
+                text,
+                otherwise,
+            } => {
+                if !state.pass_on(owner, text) {
+                    self.lost();
+                    state.reply(otherwise);
                 }
             }
             Routed::Notification { owner: None, .. } => self.lost(),
@@ -356,6 +366,24 @@ impl State {
             // Whoever waited may have gone at this very moment.
             let _ = waiting.outcome.send(outcome);
         }
+    }
+
+    /// Gives a note to the call that it is for. False if it is lost.
+    // spec: CMD-15
+    fn pass_on(&mut self, owner: u64, note: String) -> bool {
+        let Some(waiting) = self.waiting.get_mut(&owner) else {
+            return false;
+        };
+        let notes = &waiting.notes;
+        let unread = notes.max_capacity().saturating_sub(notes.capacity());
+        if !waiting.lane.admits(unread, note.len()) {
+            return false;
+        }
+        let passed = notes.try_send(note).is_ok();
+        if !passed {
+            waiting.lane.lost();
+        }
+        passed
     }
 
     /// A child that does not read gets no replies.
