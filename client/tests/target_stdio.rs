@@ -99,6 +99,11 @@ impl Scratch {
         std::fs::read_to_string(&path).unwrap().trim().to_owned()
     }
 
+    fn lines(&self, name: &str) -> Vec<String> {
+        let text = std::fs::read_to_string(self.0.join(name)).unwrap();
+        text.lines().map(str::to_owned).collect()
+    }
+
     async fn pid(&self, name: &str) -> Pid {
         Pid::from_raw(self.line(name).await.parse().unwrap()).unwrap()
     }
@@ -571,6 +576,70 @@ async fn an_expired_command_does_not_run() {
     assert_eq!(echoed, filler);
     assert_eq!(tried.echo("3", "alive").await, "alive");
     assert_eq!(tried.restarts(), 0);
+}
+
+/// Its answer may come all the same, and so the others wait for it.
+/// spec-test: CMD-37
+#[tokio::test]
+async fn a_child_that_only_reads_no_more_costs_no_call_in_flight() {
+    let scratch = Scratch::new();
+    let script = format!(
+        r#"echo $$ >> {pids}; read line; exec 0<&-; echo closed > {closed}; until test -e {go}; do sleep 0.02; done; echo "{{\"jsonrpc\":\"2.0\",\"id\":7,\"result\":{{}}}}"; exec sleep 1000"#,
+        pids = scratch.file("pids"),
+        closed = scratch.file("closed"),
+        go = scratch.file("go"),
+    );
+    let tried = Tried::new(&shell(&script));
+    let (notes, _noted) = mpsc::channel(1);
+    let first = tried.target.call(call(PING), notes);
+    let others = async {
+        scratch.line("closed").await;
+        for message in [PING, r#"{"jsonrpc":"2.0","method":"notifications/x"}"#] {
+            let failed = answer(&tried.target, call(message)).await;
+            assert_eq!(tunnel_failure(&failed)["source"], "transport_closed");
+        }
+        // Longer than a child may take that has ended.
+        sleep(Duration::from_millis(700)).await;
+        assert_eq!(scratch.lines("pids").len(), 1);
+        std::fs::write(scratch.file("go"), "").unwrap();
+    };
+    let (first, ()) = timeout(PATIENCE, async { tokio::join!(first, others) })
+        .await
+        .unwrap();
+    assert_eq!(first.failure, None);
+    // It can be asked nothing, and goes.
+    let pid = Pid::from_raw(scratch.lines("pids")[0].parse().unwrap()).unwrap();
+    until(|| has_ended(pid)).await;
+}
+
+/// A request that no child has seen cannot run twice.
+/// spec-test: CMD-36, CMD-16
+#[tokio::test]
+async fn what_was_never_written_goes_to_the_next_child() {
+    let scratch = Scratch::new();
+    let script = format!(
+        "if test -e {go}; then exec {}; fi; until test -e {go}; do sleep 0.02; done",
+        toy(),
+        go = scratch.file("go"),
+    );
+    let tried = Tried::new(&shell(&script));
+    // Does not fit into the pipe, so that the writer is busy with it.
+    let filler = tool(
+        "1",
+        "echo",
+        &format!(r#"{{"text":"{}"}}"#, "f".repeat(200_000)),
+    );
+    let (notes, _noted) = mpsc::channel(1);
+    let partly = tried.target.call(call(&filler), notes);
+    let end = async { std::fs::write(scratch.file("go"), "").unwrap() };
+    let (partly, echoed, ()) = timeout(PATIENCE, async {
+        tokio::join!(partly, tried.echo("2", "served"), end)
+    })
+    .await
+    .unwrap();
+    assert_eq!(tunnel_failure(&partly)["source"], "transport_closed");
+    assert_eq!(echoed, "served");
+    assert_eq!(tried.restarts(), 1);
 }
 
 /// Whoever does not take notes loses them, from the first one on that finds no room, and holds up nobody.

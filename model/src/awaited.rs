@@ -109,6 +109,14 @@ impl Awaited {
         self.request.as_ref()
     }
 
+    /// Whether a message that a child of a pipe has not seen may go to the next one. What asks for no
+    /// answer may not: it is about something that the child knew.
+    // spec: CMD-36
+    #[must_use]
+    pub fn may_go_to_the_next_child(&self) -> bool {
+        self.request.is_some()
+    }
+
     /// The type of the response that ends it.
     #[must_use]
     pub fn kind(&self) -> ResponseType {
@@ -135,7 +143,7 @@ mod tests {
         Envelope::parse(body.as_bytes()).unwrap().commands.remove(0)
     }
 
-    // spec-test: CMD-10
+    // spec-test: CMD-10, CMD-36
     #[test]
     fn each_command_waits_for_its_own_kind_of_answer() {
         let jsonrpc = |message: &str| format!(r#""command_type":"jsonrpc","jsonrpc":{message}"#);
@@ -165,6 +173,7 @@ mod tests {
             let awaited = Awaited::by_command(&command(&members));
             assert_eq!(awaited.request().map(RawId::raw), request, "{members}");
             assert_eq!(awaited.kind(), kind, "{members}");
+            assert_eq!(awaited.may_go_to_the_next_child(), request.is_some());
         }
     }
 

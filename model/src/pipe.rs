@@ -6,6 +6,12 @@
 //! An *owner* is a command, named by a number of the caller's choice. While its request is in flight
 //! no other may use the number.
 //!
+//! # Writing
+//!
+//! A request is in flight from the moment at which the pipe takes it, and its line is written later:
+//! [`Pipe::writing`] says that it is about to be. A child knows nothing of a request before that. Only
+//! a request whose line was surely not written may go to another child, so that nothing runs twice.
+//!
 //! # Ids
 //!
 //! Callers choose their ids without knowing of each other. A request keeps its id unless that one is
@@ -138,6 +144,15 @@ pub enum Routed {
     Unknown,
 }
 
+/// The requests that ended with a child, by their owners, oldest first.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Closed {
+    /// They may have run, and will not be answered.
+    pub failed: Vec<u64>,
+    /// No byte of them was written: each may go to the next child, once.
+    pub unwritten: Vec<u64>,
+}
+
 /// What is left to do after a request was given up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Retirement {
@@ -191,6 +206,8 @@ pub struct Pipe {
 struct Request {
     owner: u64,
     is_initialize: bool,
+    /// The child may know of it.
+    begun: bool,
     /// Its caller has cancelled it, and will hardly do so again.
     cancelled: bool,
     id: Exchange,
@@ -228,6 +245,31 @@ impl Pipe {
         }
     }
 
+    /// The line of a request is about to be written. False if it is not in flight any more: then it is
+    /// not written, so that nothing runs for which nobody waits.
+    // spec: CMD-19
+    pub fn writing(&mut self, owner: u64) -> bool {
+        let request = self.in_flight.iter_mut().find(|r| r.owner == owner);
+        request.is_some_and(|request| {
+            request.begun = true;
+            true
+        })
+    }
+
+    /// The line of a request could not be written to its end; `partly`: some of it may have been. The
+    /// request is not in flight any more. Gives whether it may go to the next child.
+    // spec: CMD-36
+    pub fn not_written(&mut self, owner: u64, partly: bool) -> bool {
+        match self.take(owner) {
+            Some(request) if partly => {
+                self.remember(request);
+                false
+            }
+            Some(_) => true,
+            None => false,
+        }
+    }
+
     /// Takes one line from the target, without its end, and says whom it is for.
     pub fn received(&mut self, line: &str) -> Routed {
         match Message::parse(line) {
@@ -238,10 +280,10 @@ impl Pipe {
                 self.progressed(line)
             }
             Ok(Message::Notification { .. }) => Routed::Notification {
-                owner: self.in_flight.first().map(|request| request.owner),
+                owner: self.known().next().map(|request| request.owner),
                 text: line.to_owned(),
             },
-            Ok(Message::Request { id, method }) => match self.in_flight.first() {
+            Ok(Message::Request { id, method }) => match self.known().next() {
                 Some(request) => Routed::ServerRequest {
                     owner: request.owner,
                     text: line.to_owned(),
@@ -273,17 +315,23 @@ impl Pipe {
     }
 
     /// The child has gone, and the next line goes to a new one. Gives the owners whose requests will
-    /// not be answered, oldest first: they failed with
-    /// [`TransportClosed`](FailureSource::TransportClosed).
-    pub fn closed(&mut self) -> Vec<u64> {
+    /// not be answered: they failed with [`TransportClosed`](FailureSource::TransportClosed), unless
+    /// the next child gets them.
+    // spec: CMD-36
+    pub fn closed(&mut self) -> Closed {
         self.retired.clear();
         self.forgetful = false;
         self.initialized_before |= self.initialized;
         self.initialized = false;
-        std::mem::take(&mut self.in_flight)
-            .into_iter()
-            .map(|request| request.owner)
-            .collect()
+        let mut closed = Closed::default();
+        for request in std::mem::take(&mut self.in_flight) {
+            if request.begun {
+                closed.failed.push(request.owner);
+            } else {
+                closed.unwritten.push(request.owner);
+            }
+        }
+        closed
     }
 
     /// How many requests are in flight.
@@ -327,6 +375,7 @@ impl Pipe {
         self.in_flight.push(Request {
             owner,
             is_initialize: method == "initialize",
+            begun: false,
             cancelled: false,
             id,
             progress_token,
@@ -396,6 +445,11 @@ impl Pipe {
         self.initialized_before && !self.initialized
     }
 
+    /// The requests in flight that the child may know of, oldest first.
+    fn known(&self) -> impl Iterator<Item = &Request> {
+        self.in_flight.iter().filter(|request| request.begun)
+    }
+
     /// Every request whose answer may still come, as far as the pipe remembers.
     fn on_wire(&self) -> impl Iterator<Item = &Request> {
         self.in_flight.iter().chain(&self.retired)
@@ -450,15 +504,16 @@ impl Pipe {
 
     // spec: CMD-34
     fn answered_without_an_id(&mut self) -> Routed {
-        match &*self.in_flight {
-            [request] => self.failed(request.owner, "error_without_id"),
+        let owners: Vec<u64> = self.known().map(|request| request.owner).take(2).collect();
+        match *owners {
+            [owner] => self.failed(owner, "error_without_id"),
             _ => Routed::Unknown,
         }
     }
 
     /// Ends a request that got no valid answer.
     fn failed(&mut self, owner: u64, kind: &'static str) -> Routed {
-        // Not even `initialize` is given up for lack of time here.
+        // That it might be `initialize` matters only to one whose time has passed: this was answered.
         self.retire(owner);
         Routed::Failed {
             owner,
@@ -598,11 +653,19 @@ mod tests {
             Begun::Send {
                 wire_text, wire_id, ..
             } => {
+                assert_eq!(pipe.writing(owner), wire_id.is_some());
                 let wire_id = wire_id.map(|id| id.raw().to_owned());
                 (wire_text, wire_id.unwrap_or_default())
             }
             other => panic!("{other:?}"),
         }
+    }
+
+    /// The owners whose requests failed with their child; all were written.
+    fn closed(pipe: &mut Pipe) -> Vec<u64> {
+        let closed = pipe.closed();
+        assert_eq!(closed.unwritten, [0; 0]);
+        closed.failed
     }
 
     fn answer(owner: u64, text: String) -> Routed {
@@ -781,7 +844,7 @@ mod tests {
             told(None, &progress("\"id 0\""))
         );
         assert_eq!(sent(&mut pipe, 2, &request("\"new\"")).1, "\"moorline-3\"");
-        pipe.closed();
+        closed(&mut pipe);
         assert_eq!(sent(&mut pipe, 3, &request("\"new\"")).1, "\"new\"");
     }
 
@@ -938,7 +1001,7 @@ mod tests {
         sent(&mut pipe, 1, &with_token("1", "1"));
         sent(&mut pipe, 2, &with_token("2", "2"));
         pipe.retire(1);
-        assert_eq!(pipe.closed(), [2]);
+        assert_eq!(closed(&mut pipe), [2]);
         assert_eq!(pipe.in_flight(), 0);
         for id in ["1", "2"] {
             assert_eq!(pipe.received(&result(id)), Routed::Unknown);
@@ -947,21 +1010,71 @@ mod tests {
         assert_eq!(wire_text, with_token("1", "1"));
     }
 
+    /// Takes a request whose line is not written yet.
+    fn waits(pipe: &mut Pipe, owner: u64) {
+        let begun = pipe.begin(owner, &request(&owner.to_string()));
+        assert!(matches!(begun, Ok(Begun::Send { .. })), "{begun:?}");
+    }
+
+    // spec-test: CMD-36
+    #[test]
+    fn what_was_never_written_may_go_to_the_next_child() {
+        let mut pipe = Pipe::new();
+        for owner in 1..=5 {
+            waits(&mut pipe, owner);
+        }
+        assert!(pipe.writing(1) && pipe.writing(2) && pipe.writing(3));
+        assert!(pipe.not_written(2, false));
+        assert!(!pipe.not_written(3, true), "who knows what it has read");
+        assert!(!pipe.not_written(3, false), "not in flight any more");
+        let (failed, unwritten) = (vec![1], vec![4, 5]);
+        assert_eq!(pipe.closed(), Closed { failed, unwritten });
+        assert_eq!(pipe.in_flight(), 0);
+    }
+
+    // spec-test: CMD-19
+    #[test]
+    fn what_nobody_waits_for_is_not_written() {
+        let mut pipe = Pipe::new();
+        for owner in 1..=2 {
+            waits(&mut pipe, owner);
+        }
+        pipe.retire(1);
+        assert!(!pipe.writing(1));
+        assert_eq!(cancelled(&mut pipe, "2").1, Some(2));
+        assert!(!pipe.writing(2));
+    }
+
+    #[test]
+    fn a_child_speaks_of_no_request_before_it_is_written() {
+        let mut pipe = Pipe::new();
+        waits(&mut pipe, 1);
+        let note = r#"{"jsonrpc":"2.0","method":"notifications/message"}"#;
+        let ask = r#"{"jsonrpc":"2.0","id":1,"method":"roots/list"}"#;
+        let error = r#"{"jsonrpc":"2.0","id":null,"error":{"code":-32700,"message":"m"}}"#;
+        assert_eq!(pipe.received(note), told(None, note));
+        assert!(matches!(pipe.received(ask), Routed::Reply(_)));
+        assert_eq!(pipe.received(error), Routed::Unknown);
+        sent(&mut pipe, 2, &request("2"));
+        assert_eq!(pipe.received(note), told(Some(2), note));
+        assert_eq!(pipe.received(error), failed(2, "error_without_id"));
+    }
+
     // spec-test: RPT-6
     #[test]
     fn a_restarted_child_is_asked_nothing_until_it_is_initialized() {
         let mut pipe = Pipe::new();
         sent(&mut pipe, 1, &request("1"));
         pipe.received(&result("1"));
-        assert_eq!(pipe.closed(), [0; 0]);
+        assert_eq!(closed(&mut pipe), [0; 0]);
         sent(&mut pipe, 1, &request("1"));
-        assert_eq!(pipe.closed(), [1], "no child was ever initialized");
+        assert_eq!(closed(&mut pipe), [1], "no child was ever initialized");
 
         sent(&mut pipe, 2, &initialize("2"));
         pipe.received(&result("2"));
         sent(&mut pipe, 3, &request("3"));
         sent(&mut pipe, 1, &request("1"));
-        assert_eq!(pipe.closed(), [3, 1]);
+        assert_eq!(closed(&mut pipe), [3, 1]);
         assert_eq!(pipe.received(&result("3")), Routed::Unknown);
 
         let refused = |pipe: &mut Pipe| match pipe.begin(4, &request("\"\\u0061\"")) {
@@ -985,7 +1098,7 @@ mod tests {
         assert!(refused(&mut pipe), "not before its answer");
         pipe.received(r#"{"jsonrpc":"2.0","id":6,"error":{"code":1,"message":"m"}}"#);
         assert!(refused(&mut pipe), "an error initializes nothing");
-        assert_eq!(pipe.closed(), [5]);
+        assert_eq!(closed(&mut pipe), [5]);
         assert!(refused(&mut pipe), "nor does another restart");
         sent(&mut pipe, 7, &initialize("7"));
         pipe.received(&result("7"));
@@ -1146,7 +1259,7 @@ mod tests {
                             .map(|(_, written)| written.owner)
                             .collect();
                         waiting.sort_unstable();
-                        prop_assert_eq!(pipe.closed(), waiting);
+                        prop_assert_eq!(closed(&mut pipe), waiting);
                     }
                 }
                 let in_flight = child.values().filter(|written| !written.retired).count();

@@ -52,8 +52,11 @@ pub(super) async fn keep(keeper: Keeper) {
             group.kill().await;
             last(&mut reading).await.unwrap_or(Ending::ByItself)
         }
-        // It takes no more messages. What it has written counts all the same.
-        () = writing.ended() => last(&mut reading).await.unwrap_or(Ending::ByItself),
+        // It takes no more messages. What it was asked before may be answered all the same.
+        // spec: CMD-37
+        () = async { writing.ended().await; shared.calls_ended().await } => {
+            last(&mut reading).await.unwrap_or(Ending::InputClosed)
+        }
         Some(ending) = ended.recv() => ending,
     };
     if let Ending::Stopped { grace } = ending {
@@ -84,20 +87,37 @@ async fn last<F: Future>(future: F) -> Option<F::Output> {
 /// The one writer. With its end, or with that of the calls, standard input is closed.
 // spec: RPT-7
 async fn write_lines(shared: Arc<Shared>, mut stdin: ChildStdin, mut lines: mpsc::Receiver<Line>) {
-    while let Some(mut line) = lines.recv().await {
-        if !shared.is_wanted(&line) {
+    while let Some(line) = lines.recv().await {
+        if !shared.writing(&line) {
             continue;
         }
-        line.text.push('\n');
-        if stdin.write_all(line.text.as_bytes()).await.is_err() || stdin.flush().await.is_err() {
+        if let Err(partly) = write(&mut stdin, &line.text).await {
             // The child reads no more. Whether it still answers is up to it.
-            return;
+            shared.not_written(&line, partly);
+            break;
         }
         if let Some(written) = line.written {
             // Whoever sent it may have gone.
             let _ = written.send(Ok(String::new()));
         }
     }
+    lines.close();
+    while let Some(line) = lines.recv().await {
+        shared.not_written(&line, false);
+    }
+}
+
+/// Writes a text as a line. The error says whether some of it may have been written.
+async fn write(stdin: &mut ChildStdin, text: &str) -> Result<(), bool> {
+    let line = [text.as_bytes(), b"\n"].concat();
+    let mut rest = &*line;
+    while !rest.is_empty() {
+        match stdin.write(rest).await {
+            Ok(count @ 1..) => rest = rest.get(count..).unwrap_or_default(),
+            Ok(0) | Err(_) => return Err(rest.len() < line.len()),
+        }
+    }
+    stdin.flush().await.map_err(|_| true)
 }
 
 /// The one reader: whatever the calls do, it goes on.

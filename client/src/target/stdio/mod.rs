@@ -19,7 +19,7 @@ use moorline_model::wire::{Channel, FailureSource, ResponseType, TunnelFailure};
 use tokio::time::timeout;
 
 pub use self::command::{CommandFault, CommandLine};
-use self::shared::{Sent, Shared};
+use self::shared::{Ending, Sent, Shared, Unanswered};
 pub use self::stderr::Stderr;
 use super::{Answer, Call, Notes, Target, Termination, failure, json_headers, unreadable, within};
 use crate::telemetry::Telemetry;
@@ -48,7 +48,7 @@ pub struct StdioTargetSettings {
 /// A private MCP server that this client starts itself.
 ///
 /// It is started by the first call, in a process group of its own, and again by the next call after
-/// it has ended. All calls share its pipe: one task writes, one reads, and nobody waits for anybody
+/// it has ended. A request that was not written when it ended is sent to the next one, once. All calls share its pipe: one task writes, one reads, and nobody waits for anybody
 /// else's answer. A call whose future is dropped is given up: the server is not told, its late answer
 /// is discarded, and the pipe stays open, unless the call was `initialize`. A call that another one
 /// cancels (`notifications/cancelled`) ends at once, with the failure
@@ -104,12 +104,36 @@ impl StdioTarget {
         self.shared.stderr.get()
     }
 
+    /// Sends a message to the child, or to the next one if the child ended before it was written.
     async fn run(
         &self,
         text: &str,
         awaited: &Awaited,
         notes: Notes,
     ) -> Result<Answer, TunnelFailure> {
+        let first = match self.attempt(text, awaited, notes.clone()).await {
+            Ok(answer) => return Ok(answer),
+            Err(Unanswered::Unwritten(failure)) if awaited.may_go_to_the_next_child() => failure,
+            Err(
+                Unanswered::Unwritten(failure)
+                | Unanswered::NoChild(failure)
+                | Unanswered::Failed(failure),
+            ) => return Err(failure),
+        };
+        self.shared.end_of_the_deaf().await;
+        let again = self.attempt(text, awaited, notes).await;
+        again.map_err(|unanswered| match unanswered {
+            Unanswered::Failed(failure) => failure,
+            Unanswered::NoChild(_) | Unanswered::Unwritten(_) => first,
+        })
+    }
+
+    async fn attempt(
+        &self,
+        text: &str,
+        awaited: &Awaited,
+        notes: Notes,
+    ) -> Result<Answer, Unanswered> {
         let slot = self.shared.slot().await?;
         match self.shared.send(slot, text, notes) {
             Ok(Sent::Waits(ticket)) => {
@@ -121,8 +145,8 @@ impl StdioTarget {
             }
             Ok(Sent::Done) => Ok(taken()),
             Ok(Sent::Refused(failure, text)) => Ok(Answer::refused(awaited.kind(), failure, text)),
-            Ok(Sent::ChildGone) => Err(shared::Ending::ByItself.failure()),
-            Err(fault) => Err(unsendable(fault)),
+            Ok(Sent::ChildGone) => Err(Unanswered::Unwritten(Ending::ByItself.failure())),
+            Err(fault) => Err(Unanswered::Failed(unsendable(fault))),
         }
     }
 }

@@ -10,8 +10,8 @@ use moorline_model::awaited::CANCELLED;
 use moorline_model::note_lane::NoteLane;
 use moorline_model::pipe::{Begun, Pipe, PipeFault, Retirement, Routed};
 use moorline_model::wire::{Channel, FailureSource, TunnelFailure};
-use tokio::sync::{mpsc, oneshot};
-use tokio::time::Instant;
+use tokio::sync::{Notify, mpsc, oneshot};
+use tokio::time::{Instant, timeout};
 use tokio_util::sync::CancellationToken;
 
 use super::super::{Notes, failure};
@@ -24,8 +24,23 @@ use crate::telemetry::Telemetry;
 /// Lines that may wait until the child has read those before them. Calls beyond that wait for room.
 const WAITING_LINES: usize = 64;
 
+/// How long a call that could not be written waits for its child to be gone: for one that has ended
+/// there is little left to do.
+const ENDS_SOON: Duration = Duration::from_secs(2);
+
 /// What a call hears in the end: the answer's text, or why there is none.
-pub(super) type Outcome = Result<String, TunnelFailure>;
+pub(super) type Outcome = Result<String, Unanswered>;
+
+/// Why there is no answer.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Unanswered {
+    /// It failed, and may have run.
+    Failed(TunnelFailure),
+    /// There is no child for it.
+    NoChild(TunnelFailure),
+    /// Its child ends, and no byte of it was written.
+    Unwritten(TunnelFailure),
+}
 
 /// One target's state, shared by its calls and by whoever keeps its child.
 pub(super) struct Shared {
@@ -33,6 +48,8 @@ pub(super) struct Shared {
     pub(super) stderr: StderrKeeper,
     channel: Channel,
     telemetry: Arc<Telemetry>,
+    /// Wakes whoever waits for calls to end.
+    calls_change: Notify,
     state: Mutex<State>,
 }
 
@@ -84,6 +101,8 @@ pub(super) struct Line {
 pub(super) enum Ending {
     /// It ended, or closed its output.
     ByItself,
+    /// It took no more messages, and the calls that it had are over.
+    InputClosed,
     /// It did not answer `initialize` in time, and so is of no use.
     InitializeGivenUp,
     /// A line of its output is longer than allowed.
@@ -131,6 +150,7 @@ impl Shared {
             stderr: StderrKeeper::default(),
             channel,
             telemetry,
+            calls_change: Notify::new(),
             state: Mutex::new(State {
                 pipe: Pipe::new(),
                 waiting: HashMap::new(),
@@ -146,11 +166,30 @@ impl Shared {
     }
 
     /// Waits for room for a line to the child, which is started if there is none.
-    pub(super) async fn slot(self: &Arc<Self>) -> Result<Slot, TunnelFailure> {
-        let Running { number, lines, .. } = self.running()?;
+    pub(super) async fn slot(self: &Arc<Self>) -> Result<Slot, Unanswered> {
+        let Running { number, lines, .. } = self.running().map_err(Unanswered::NoChild)?;
         let permit = lines.reserve_owned().await;
-        let permit = permit.map_err(|_| Ending::ByItself.failure())?;
+        let permit = permit.map_err(|_| Unanswered::Unwritten(Ending::InputClosed.failure()))?;
         Ok(Slot { number, permit })
+    }
+
+    /// Waits a little for a child that takes no more lines to be gone.
+    pub(super) async fn end_of_the_deaf(&self) {
+        let running = self.lock().running.clone();
+        if let Some(running) = running.filter(|running| running.lines.is_closed()) {
+            let _ = timeout(ENDS_SOON, running.gone.cancelled()).await;
+        }
+    }
+
+    /// Waits until no call is in flight.
+    pub(super) async fn calls_ended(&self) {
+        loop {
+            let change = self.calls_change.notified();
+            if self.lock().pipe.in_flight() == 0 {
+                return;
+            }
+            change.await;
+        }
     }
 
     /// Sends a message into the slot. Notes that belong to it go to `notes`.
@@ -176,7 +215,7 @@ impl Shared {
                 cancels,
             } => {
                 if let Some(cancelled) = cancels {
-                    state.end(cancelled, Err(CANCELLED));
+                    state.end(cancelled, Err(Unanswered::Failed(CANCELLED)));
                 }
                 (wire_text, wire_id.is_some())
             }
@@ -205,15 +244,34 @@ impl Shared {
         }))
     }
 
-    /// Whether a line is still wanted, so that no expired command runs.
-    pub(super) fn is_wanted(&self, line: &Line) -> bool {
+    /// A line is about to be written. False if nobody wants it any more, so that no expired command
+    /// runs.
+    pub(super) fn writing(&self, line: &Line) -> bool {
         match line.owner {
-            Some(owner) => self.lock().waiting.contains_key(&owner),
+            Some(owner) => self.lock().pipe.writing(owner),
             None => line
                 .written
                 .as_ref()
                 .is_none_or(|written| !written.is_closed()),
         }
+    }
+
+    /// A line could not be written to its end; `partly`: some of it may have been.
+    // spec: CMD-36
+    pub(super) fn not_written(&self, line: &Line, partly: bool) {
+        let Some(owner) = line.owner else {
+            // Whoever sent what asks for no answer learns of it by the drop of the line.
+            return;
+        };
+        let failure = Ending::InputClosed.failure();
+        let mut state = self.lock();
+        let unanswered = if state.pipe.not_written(owner, partly) {
+            Unanswered::Unwritten(failure)
+        } else {
+            Unanswered::Failed(failure)
+        };
+        state.end(owner, Err(unanswered));
+        self.calls_change.notify_waiters();
     }
 
     /// Takes a line of the child's output. Never waits.
@@ -244,7 +302,9 @@ impl Shared {
                 }
             }
             Routed::Notification { owner: None, .. } => self.lost(),
-            Routed::Failed { owner, failure } => state.end(owner, Err(failure)),
+            Routed::Failed { owner, failure } => {
+                state.end(owner, Err(Unanswered::Failed(failure)));
+            }
             Routed::Reply(text) => state.reply(text),
             Routed::Retired => tracing::debug!("late answer of the target discarded"),
             Routed::Unknown => tracing::debug!("answer of the target to nothing that was asked"),
@@ -252,6 +312,7 @@ impl Shared {
                 tracing::debug!(%fault, bytes = line.len(), "line of the target skipped");
             }
         }
+        self.calls_change.notify_waiters();
     }
 
     /// The child has gone: who waits for it is told why, and the next call may start another.
@@ -261,8 +322,12 @@ impl Shared {
             return;
         }
         state.running = None;
-        for owner in state.pipe.closed() {
-            state.end(owner, Err(ending.failure()));
+        let closed = state.pipe.closed();
+        for owner in closed.failed {
+            state.end(owner, Err(Unanswered::Failed(ending.failure())));
+        }
+        for owner in closed.unwritten {
+            state.end(owner, Err(Unanswered::Unwritten(ending.failure())));
         }
     }
 
@@ -344,6 +409,7 @@ impl Shared {
         {
             let _ = running.end.try_send(Ending::InitializeGivenUp);
         }
+        self.calls_change.notify_waiters();
     }
 
     /// Counts a note that could not be passed on.
@@ -403,7 +469,7 @@ impl Ticket {
     pub(super) async fn outcome(mut self) -> Outcome {
         let outcome = (&mut self.outcome).await;
         // Whoever held the other end has gone with the child.
-        outcome.unwrap_or_else(|_| Err(Ending::ByItself.failure()))
+        outcome.unwrap_or_else(|_| Err(Unanswered::Failed(Ending::ByItself.failure())))
     }
 }
 
@@ -420,6 +486,7 @@ impl Ending {
     pub(super) fn failure(self) -> TunnelFailure {
         let (source, kind) = match self {
             Self::ByItself => (FailureSource::TransportClosed, "child_ended"),
+            Self::InputClosed => (FailureSource::TransportClosed, "input_closed"),
             Self::InitializeGivenUp => (FailureSource::TransportClosed, "initialize_given_up"),
             Self::LineTooLong => (FailureSource::Protocol, "line_too_long"),
             Self::Stopped { .. } => (FailureSource::TransportClosed, "stopped"),
