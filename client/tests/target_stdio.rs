@@ -20,12 +20,14 @@ use moorline::model::wire::{Channel, ResponseType};
 use moorline::target::{AnyTarget, CommandLine, StdioTarget, StdioTargetSettings, Target};
 use moorline::telemetry::Telemetry;
 use rustix::process::{Pid, Signal, kill_process};
+use support::capture::Captured;
 use support::target::{
     INITIALIZE, PATIENCE, answer, call, call_within, run, termination, text_of, tool, toy,
     tunnel_failure,
 };
 use tokio::sync::mpsc;
 use tokio::time::{sleep, timeout};
+use tracing::subscriber::DefaultGuard;
 
 /// How long the end of something may take that is to end by itself.
 const SOON: Duration = Duration::from_secs(15);
@@ -138,6 +140,17 @@ fn has_ended(pid: Pid) -> bool {
             .is_some_and(|rest| rest.starts_with(['Z', 'X'])),
         Err(_) => true,
     }
+}
+
+/// What this thread logs from info on, until the guard is dropped.
+fn logged() -> (Captured, DefaultGuard) {
+    let captured = Captured::default();
+    let writer = captured.clone();
+    let subscriber = tracing_subscriber::fmt()
+        .with_ansi(false)
+        .with_writer(move || writer.clone())
+        .finish();
+    (captured, tracing::subscriber::set_default(subscriber))
 }
 
 fn shell(script: &str) -> String {
@@ -463,9 +476,18 @@ async fn lines_that_are_no_messages_are_skipped() {
     let (answered, notes) = run(&tried.target, call(&tool("1", "garbage-line", "{}"))).await;
     assert_eq!(text_of(&answered), "said something that is not JSON");
     assert!(notes.is_empty());
+    assert_eq!(tried.target.stray_lines(), 1);
     let odd = r#"printf "\n\r\n\377\376\n[]\n{}\n"; exec "#;
+    let (log, _guard) = logged();
     let tried = Tried::new(&shell(&format!("{odd}{}", toy())));
     assert_eq!(tried.echo("1", "still there").await, "still there");
+    assert_eq!(tried.target.stray_lines(), 3);
+    let told = log.take();
+    assert_eq!(told.matches("no JSON-RPC message").count(), 1, "{told}");
+    assert!(
+        told.contains(r#"WARN"#) && told.contains(r#"channel="main""#),
+        "{told}"
+    );
 }
 
 /// An answer with the request's id that is not valid is a failure of the protocol, as over HTTP.

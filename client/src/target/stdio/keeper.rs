@@ -124,15 +124,15 @@ async fn write(stdin: &mut ChildStdin, text: &str) -> Result<(), bool> {
 async fn read_lines(shared: &Shared, stdout: ChildStdout) -> Ending {
     let reader = BufReader::with_capacity(64 * 1024, stdout);
     let mut lines = Lines::new(reader, shared.settings.line_limit);
+    let mut is_first = true;
     loop {
         match lines.next().await {
-            Next::Line(line) => match std::str::from_utf8(line) {
-                Ok("") => {}
-                Ok(line) => shared.received(line),
-                Err(_) => {
-                    tracing::debug!(bytes = line.len(), "line of the target skipped: no text");
+            Next::Line([]) => {}
+            Next::Line(line) => {
+                if !std::str::from_utf8(line).is_ok_and(|line| shared.received(line)) {
+                    shared.stray(std::mem::take(&mut is_first));
                 }
-            },
+            }
             Next::End => return Ending::ByItself,
             Next::TooLong => return Ending::LineTooLong,
         }

@@ -104,6 +104,13 @@ impl StdioTarget {
         self.shared.stderr.get()
     }
 
+    /// How many lines on standard output were no JSON-RPC messages, empty ones aside. A server must log
+    /// to standard error.
+    #[must_use]
+    pub fn stray_lines(&self) -> u64 {
+        self.shared.strays()
+    }
+
     /// Sends a message to the child, or to the next one if the child ended before it was written.
     async fn run(
         &self,

@@ -67,6 +67,8 @@ struct State {
     /// Children in a row that ended without having answered anything.
     failures: u32,
     not_before: Option<Instant>,
+    /// Lines of all children that were no messages.
+    strays: u64,
 }
 
 /// The child that runs now.
@@ -161,6 +163,7 @@ impl Shared {
                 started: false,
                 failures: 0,
                 not_before: None,
+                strays: 0,
             }),
         })
     }
@@ -274,9 +277,9 @@ impl Shared {
         self.calls_change.notify_waiters();
     }
 
-    /// Takes a line of the child's output. Never waits.
+    /// Takes a line of the child's output. Never waits. False if it is no message.
     // spec: CMD-20, RPT-7
-    pub(super) fn received(&self, line: &str) {
+    pub(super) fn received(&self, line: &str) -> bool {
         let mut state = self.lock();
         match state.pipe.received(line) {
             Routed::Answer { owner, text } => {
@@ -310,9 +313,30 @@ impl Shared {
             Routed::Unknown => tracing::debug!("answer of the target to nothing that was asked"),
             Routed::Invalid(fault) => {
                 tracing::debug!(%fault, bytes = line.len(), "line of the target skipped");
+                return false;
             }
         }
         self.calls_change.notify_waiters();
+        true
+    }
+
+    /// Counts a line that is no message. The first one of a child is told, without its text.
+    pub(super) fn stray(&self, is_first: bool) {
+        let mut state = self.lock();
+        state.strays = state.strays.saturating_add(1);
+        drop(state);
+        if is_first {
+            tracing::warn!(
+                channel = self.channel.as_str(),
+                "a line on the target's standard output is no JSON-RPC message: a server must log to \
+                 standard error"
+            );
+        }
+    }
+
+    /// How many lines of all children were no messages.
+    pub(super) fn strays(&self) -> u64 {
+        self.lock().strays
     }
 
     /// The child has gone: who waits for it is told why, and the next call may start another.
