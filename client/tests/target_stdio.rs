@@ -600,6 +600,34 @@ async fn an_expired_command_does_not_run() {
     assert_eq!(tried.restarts(), 0);
 }
 
+/// The operator sees when a server starts and ends, and no word of its command or its own.
+#[tokio::test]
+async fn starts_and_ends_are_logged() {
+    let (log, _guard) = logged();
+    let tried = Tried::new("/nowhere/at/all --key secret");
+    answer(&tried.target, call(PING)).await;
+    let tried = Tried::toy();
+    answer(&tried.target, call(&tool("1", "exit", "{}"))).await;
+    tried.pid().await;
+    tried.target.stop(Duration::from_secs(30)).await;
+    let level_and_rest = |line: &String| {
+        let (_, line) = line.split_once(' ').unwrap();
+        let line = line.trim_start().replace("moorline::target::stdio::", "");
+        line.split(" stderr_bytes").next().unwrap().to_owned()
+    };
+    let lines: Vec<String> = log.lines().iter().map(level_and_rest).collect();
+    assert_eq!(
+        lines,
+        [
+            r#"WARN shared: target not started channel="main" kind="program_not_found""#,
+            r#"INFO shared: target started channel="main" start=1"#,
+            r#"WARN keeper: target ended channel="main" start=1 kind="child_ended" calls_in_flight=1"#,
+            r#"INFO shared: target started channel="main" start=2"#,
+            r#"INFO keeper: target ended channel="main" start=2 kind="stopped" calls_in_flight=0"#,
+        ]
+    );
+}
+
 /// Its answer may come all the same, and so the others wait for it.
 /// spec-test: CMD-37
 #[tokio::test]

@@ -59,8 +59,8 @@ pub(super) async fn keep(keeper: Keeper) {
         }
         Some(ending) = ended.recv() => ending,
     };
-    if let Ending::Stopped { grace } = ending {
-        shared.child_gone(number, ending);
+    let calls_in_flight = if let Ending::Stopped { grace } = ending {
+        let calls = shared.child_gone(number, ending);
         // Closes its standard input, and so tells it to end.
         drop(writing);
         tokio::select! {
@@ -68,14 +68,34 @@ pub(super) async fn keep(keeper: Keeper) {
             // Who cannot write cannot end either.
             () = async { (&mut reading).await; std::future::pending().await } => {}
         }
+        calls
     } else {
         // Before the next one may start, and before anybody asks for its last words.
         last(group.kill()).await;
         last(stderr.ended()).await;
-        shared.child_gone(number, ending);
-    }
+        shared.child_gone(number, ending)
+    };
     let stderr_bytes = shared.stderr.bytes().saturating_sub(stderr_before);
-    tracing::debug!(start = number, ?ending, stderr_bytes, "target ended");
+    let (channel, kind) = (shared.channel.as_str(), ending.kind());
+    if matches!(ending, Ending::Stopped { .. }) {
+        tracing::info!(
+            channel,
+            start = number,
+            kind,
+            calls_in_flight,
+            stderr_bytes,
+            "target ended"
+        );
+    } else {
+        tracing::warn!(
+            channel,
+            start = number,
+            kind,
+            calls_in_flight,
+            stderr_bytes,
+            "target ended"
+        );
+    }
     drop(gone);
 }
 

@@ -46,7 +46,7 @@ pub(super) enum Unanswered {
 pub(super) struct Shared {
     pub(super) settings: StdioTargetSettings,
     pub(super) stderr: StderrKeeper,
-    channel: Channel,
+    pub(super) channel: Channel,
     telemetry: Arc<Telemetry>,
     /// Wakes whoever waits for calls to end.
     calls_change: Notify,
@@ -339,13 +339,15 @@ impl Shared {
         self.lock().strays
     }
 
-    /// The child has gone: who waits for it is told why, and the next call may start another.
-    pub(super) fn child_gone(&self, number: u64, ending: Ending) {
+    /// The child has gone: who waits for it is told why, and the next call may start another. Gives how
+    /// many calls were in flight.
+    pub(super) fn child_gone(&self, number: u64, ending: Ending) -> usize {
         let mut state = self.lock();
         if state.running.as_ref().map(|running| running.number) != Some(number) {
-            return;
+            return 0;
         }
         state.running = None;
+        let calls = state.pipe.in_flight();
         let closed = state.pipe.closed();
         for owner in closed.failed {
             state.end(owner, Err(Unanswered::Failed(ending.failure())));
@@ -353,6 +355,7 @@ impl Shared {
         for owner in closed.unwritten {
             state.end(owner, Err(Unanswered::Unwritten(ending.failure())));
         }
+        calls
     }
 
     /// Starts no child any more, and tells the one that runs to end. Gives what ends with it.
@@ -394,11 +397,16 @@ impl Shared {
         let delay = self.settings.backoff.delay(state.failures, rand::random());
         state.not_before = now.checked_add(delay);
         let started = Group::start(&self.settings);
-        let (group, pipes) = started.map_err(|error| not_started(&error))?;
+        let channel = self.channel.as_str();
+        let (group, pipes) = started.map_err(|error| {
+            let kind = why_not_started(&error);
+            tracing::warn!(channel, kind, "target not started");
+            failure(FailureSource::Connect, Some(kind), false)
+        })?;
         if std::mem::replace(&mut state.started, true) {
             self.telemetry.target_restarted(&self.channel);
         }
-        tracing::debug!(start = state.starts, "target started");
+        tracing::info!(channel, start = state.starts, "target started");
         let (lines, waiting_lines) = mpsc::channel(WAITING_LINES);
         let (end, ended) = mpsc::channel(1);
         let gone = CancellationToken::new();
@@ -508,22 +516,31 @@ impl Drop for Ticket {
 impl Ending {
     /// What it means for whoever waits.
     pub(super) fn failure(self) -> TunnelFailure {
-        let (source, kind) = match self {
-            Self::ByItself => (FailureSource::TransportClosed, "child_ended"),
-            Self::InputClosed => (FailureSource::TransportClosed, "input_closed"),
-            Self::InitializeGivenUp => (FailureSource::TransportClosed, "initialize_given_up"),
-            Self::LineTooLong => (FailureSource::Protocol, "line_too_long"),
-            Self::Stopped { .. } => (FailureSource::TransportClosed, "stopped"),
+        let source = match self {
+            Self::LineTooLong => FailureSource::Protocol,
+            Self::ByItself | Self::InputClosed | Self::InitializeGivenUp | Self::Stopped { .. } => {
+                FailureSource::TransportClosed
+            }
         };
-        failure(source, Some(kind), false)
+        failure(source, Some(self.kind()), false)
+    }
+
+    /// The same in one word.
+    pub(super) fn kind(self) -> &'static str {
+        match self {
+            Self::ByItself => "child_ended",
+            Self::InputClosed => "input_closed",
+            Self::InitializeGivenUp => "initialize_given_up",
+            Self::LineTooLong => "line_too_long",
+            Self::Stopped { .. } => "stopped",
+        }
     }
 }
 
-fn not_started(error: &io::Error) -> TunnelFailure {
-    let kind = match error.kind() {
+fn why_not_started(error: &io::Error) -> &'static str {
+    match error.kind() {
         io::ErrorKind::NotFound => "program_not_found",
         io::ErrorKind::PermissionDenied => "permission_denied",
         _ => "program_not_started",
-    };
-    failure(FailureSource::Connect, Some(kind), false)
+    }
 }
