@@ -33,6 +33,9 @@ const CROWD: u64 = 1_000;
 /// | `h`, text | the target says anything |
 /// | `n` | the target notifies |
 /// | `q`, method (`p` or another), id | the target asks |
+/// | `u` | from here on nothing is written, until the next `u` |
+/// | `o`, owner | a request that waits is written |
+/// | `f`, owner, `p` or another | the child reads no more: a part of a request is written, or nothing |
 /// | `x` | the child ends, and another comes |
 pub fn run(data: &[u8]) {
     let Ok(text) = std::str::from_utf8(data) else {
@@ -60,6 +63,7 @@ static RETIRED: LazyLock<Run> = LazyLock::new(|| Run::new(MAX_RETIRED - 2, true)
 struct Run {
     pipe: Pipe,
     log: Log,
+    leaves_unwritten: bool,
 }
 
 impl Run {
@@ -69,6 +73,7 @@ impl Run {
         let mut run = Self {
             pipe: Pipe::new(),
             log: Log::new(),
+            leaves_unwritten: false,
         };
         let text = format!(r#"{{"jsonrpc":"2.0","id":{ID},"method":"m"}}"#);
         for owner in (CROWD..).take(count) {
@@ -80,6 +85,7 @@ impl Run {
             else {
                 panic!("there is room: {begun:?}");
             };
+            assert!(run.pipe.writing(owner));
             if retire {
                 assert_eq!(run.pipe.retire(owner), Retirement::KeepPipe);
             }
@@ -132,9 +138,20 @@ impl Run {
                     r#"{{"jsonrpc":"2.0","id":{id},"method":"{method}"}}"#
                 ));
             }
+            'u' => self.leaves_unwritten = !self.leaves_unwritten,
+            'o' => {
+                let owner = first(rest)?.0.into();
+                assert_eq!(self.pipe.writing(owner), self.log.writing(owner));
+            }
+            'f' => {
+                let (owner, part) = first(rest)?;
+                let (owner, partly) = (owner.into(), part.starts_with('p'));
+                let again = self.pipe.not_written(owner, partly);
+                self.log.not_written(owner, partly, again);
+            }
             'x' => {
-                let owners = self.pipe.closed();
-                self.log.closed(&owners);
+                let closed = self.pipe.closed();
+                self.log.closed(&closed);
             }
             _ => return None,
         }
@@ -144,6 +161,20 @@ impl Run {
     fn write(&mut self, owner: u64, text: &str) {
         let begun = self.pipe.begin(owner, text);
         self.log.begun(owner, text, &begun);
+        if self.leaves_unwritten {
+            return;
+        }
+        let writes = matches!(
+            begun,
+            Ok(Begun::Send {
+                wire_id: Some(_),
+                ..
+            })
+        );
+        if writes {
+            assert!(self.pipe.writing(owner));
+            self.log.writing(owner);
+        }
     }
 
     fn hear(&mut self, line: &str) {

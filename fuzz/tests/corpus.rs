@@ -29,7 +29,7 @@ const LEAST: [(&str, usize); 16] = [
     ("dump_masking", 35),
     ("event_stream", 54),
     ("jsonrpc_message", 82),
-    ("pipe_sequence", 29),
+    ("pipe_sequence", 32),
     ("placement_sequence", 6),
     ("poll_response", 39),
     ("retry_after", 23),

@@ -1,14 +1,15 @@
 //! A shared pipe as the list of all requests that ever went on it and what became of each. What may be
-//! said of a step is worked out from the whole list. Written from CMD-20, RPT-4, RPT-6 and what the
-//! model's page on the pipe promises.
+//! said of a step is worked out from the whole list. Written from CMD-20, CMD-33 to CMD-36, RPT-4,
+//! RPT-6 and what the model's page on the pipe promises.
 
 use std::collections::BTreeSet;
 
 use moorline_model::pipe::{
-    Begun, MAX_IN_FLIGHT, MAX_RETIRED, Pipe, PipeFault, Retirement, Routed,
+    Begun, Closed, MAX_IN_FLIGHT, MAX_RETIRED, Pipe, PipeFault, Retirement, Routed,
 };
 use serde_json::{Value, json};
 
+use super::json::is_json;
 use super::jsonrpc::{
     CANCEL, CANCELLED, ID, Meaning, PROGRESS, REQUEST_TOKEN, TOKEN, Told, Twice, id_at, place,
     read, spliced,
@@ -26,7 +27,6 @@ pub(crate) struct Log {
     substitutes: BTreeSet<String>,
     /// The answers to `initialize`, for each child: the last one is running.
     children: Vec<bool>,
-    dropped: u64,
 }
 
 #[derive(Clone)]
@@ -36,6 +36,9 @@ struct Request {
     id: Exchange,
     token: Option<Exchange>,
     fate: Fate,
+    /// The child may know of it.
+    is_written: bool,
+    is_cancelled: bool,
 }
 
 /// An id or token as its owner wrote it, and on the wire.
@@ -82,6 +85,8 @@ impl Log {
             } else {
                 Fate::InFlight
             },
+            is_written: true,
+            is_cancelled: false,
         });
     }
 
@@ -121,6 +126,7 @@ impl Log {
         let Ok(Begun::Send {
             wire_text,
             wire_id: Some(wire_id),
+            cancels: None,
         }) = begun
         else {
             panic!("a request is sent: {begun:?}");
@@ -140,7 +146,32 @@ impl Log {
             id,
             token,
             fate: Fate::InFlight,
+            is_written: false,
+            is_cancelled: false,
         });
+    }
+
+    /// Takes down that a request is being written. False if it is not in flight.
+    pub(crate) fn writing(&mut self, owner: u64) -> bool {
+        let mut mine = self.requests.iter_mut();
+        let request = mine.find(|r| r.owner == owner && r.fate == Fate::InFlight);
+        request.is_some_and(|request| {
+            request.is_written = true;
+            true
+        })
+    }
+
+    /// Judges what follows when a request could not be written.
+    pub(crate) fn not_written(&mut self, owner: u64, partly: bool, again: bool) {
+        let Some(at) = self.in_flight(owner) else {
+            return assert!(!again);
+        };
+        assert_eq!(again, !partly);
+        if partly {
+            self.retire(at);
+        } else {
+            self.at_mut(at).fate = Fate::Over;
+        }
     }
 
     /// The token of a request, unless it cannot go on the pipe.
@@ -189,19 +220,34 @@ impl Log {
         exchange
     }
 
-    fn cancelled(&self, text: &str, begun: &Result<Begun, PipeFault>) {
+    fn cancelled(&mut self, text: &str, begun: &Result<Begun, PipeFault>) {
         let Ok(raw) = place(text, CANCELLED) else {
             return assert_eq!(*begun, Err(PipeFault::Ambiguous));
         };
         let Some(id) = raw.and_then(Meaning::of) else {
             return passes(begun, text);
         };
-        let mut meant = self
-            .all(&[Fate::InFlight, Fate::Retired])
-            .filter(|request| request.id.given_meaning.as_ref() == Some(&id));
-        match (meant.next(), meant.next()) {
-            (Some(one), None) => passes(begun, &spliced(text, CANCELLED, &one.id.wire)),
-            (None, _) if !id.begins_with(SUBSTITUTE) => passes(begun, text),
+        let meant = |(_, request): &(usize, &Request)| {
+            [Fate::InFlight, Fate::Retired].contains(&request.fate)
+                && request.id.given_meaning.as_ref() == Some(&id)
+                && !request.is_cancelled
+        };
+        let meant: Vec<_> = self.requests.iter().enumerate().filter(meant).collect();
+        match *meant {
+            [(at, one)] => {
+                let ends = one.fate == Fate::InFlight && !one.is_initialize;
+                let expected = Begun::Send {
+                    wire_text: one_line(&spliced(text, CANCELLED, &one.id.wire)),
+                    wire_id: None,
+                    cancels: ends.then_some(one.owner),
+                };
+                assert_eq!(*begun, Ok(expected));
+                if ends {
+                    self.at_mut(at).is_cancelled = true;
+                    self.retire(at);
+                }
+            }
+            [] if !id.begins_with(SUBSTITUTE) => passes(begun, text),
             _ => assert_eq!(*begun, Ok(Begun::Dropped)),
         }
     }
@@ -209,8 +255,14 @@ impl Log {
     /// Judges whom a line from the target was for.
     pub(crate) fn received(&mut self, line: &str, routed: &Routed) {
         match read(line) {
-            Err(fault) => assert_eq!(*routed, Routed::Invalid(fault)),
-            Ok(Told::Error { id: None }) => assert_eq!(*routed, Routed::Unknown),
+            Err(fault) => match self.meant_by(line) {
+                Some(at) => self.failed(at, "invalid_answer", routed),
+                None => assert_eq!(*routed, Routed::Invalid(fault)),
+            },
+            Ok(Told::Error { id: None }) => match *self.known() {
+                [at] => self.failed(at, "error_without_id", routed),
+                _ => assert_eq!(*routed, Routed::Unknown),
+            },
             Ok(Told::Response { id }) => self.answered(line, id, true, routed),
             Ok(Told::Error { id: Some(id) }) => self.answered(line, id, false, routed),
             Ok(Told::Notification { method }) if method == PROGRESS => {
@@ -221,17 +273,47 @@ impl Log {
                 self.notified(oldest, line.to_owned(), routed);
             }
             Ok(Told::Request { id, method }) => match (self.oldest(), routed) {
-                (Some(owner), _) => assert_eq!(
-                    *routed,
+                (
+                    Some(oldest),
                     Routed::ServerRequest {
                         owner,
-                        text: line.to_owned()
-                    }
-                ),
-                (None, Routed::Reply(text)) => judge_reply(text, id, &method),
-                (None, other) => panic!("nobody can take {line}: {other:?}"),
+                        text,
+                        otherwise,
+                    },
+                ) => {
+                    assert_eq!((*owner, &**text), (oldest, line));
+                    judge_reply(otherwise, id, &method, "-32603");
+                }
+                (None, Routed::Reply(text)) => judge_reply(text, id, &method, "-32601"),
+                (oldest, other) => panic!("{line} for {oldest:?}: {other:?}"),
             },
         }
+    }
+
+    /// The request in flight that a line answers which is no message: it has one id, and a result or an
+    /// error, and no method.
+    fn meant_by(&self, line: &str) -> Option<usize> {
+        let has = |name: &str| !is_json(line) || place(line, &[name]) != Ok(None);
+        if has("method") || !has("result") && !has("error") {
+            return None;
+        }
+        let id = Meaning::of(place(line, ID).ok()??)?;
+        let waits = |request: &Request| {
+            request.fate == Fate::InFlight && request.id.wire_meaning.as_ref() == Some(&id)
+        };
+        self.requests.iter().position(waits)
+    }
+
+    /// What came for a request is no answer.
+    fn failed(&mut self, at: usize, kind: &'static str, routed: &Routed) {
+        let Routed::Failed { owner, failure } = *routed else {
+            panic!("no valid answer: {routed:?}");
+        };
+        assert_eq!(owner, self.at(at).owner);
+        assert_eq!(failure.source.as_str(), "protocol");
+        assert_eq!(failure.transport_error_kind, Some(kind));
+        assert!(failure.upstream_response_received);
+        self.retire(at);
     }
 
     /// The answer to a request goes to who asked, once, and with the id as it was given.
@@ -260,7 +342,7 @@ impl Log {
         }
     }
 
-    fn progressed(&mut self, line: &str, routed: &Routed) {
+    fn progressed(&self, line: &str, routed: &Routed) {
         let token = id_at(line, TOKEN).and_then(Meaning::of);
         let of = |request: &Request| {
             let exchange = request.token.as_ref()?;
@@ -275,31 +357,40 @@ impl Log {
         }
     }
 
-    fn notified(&mut self, owner: Option<u64>, text: String, routed: &Routed) {
-        if owner.is_none() {
-            self.dropped += 1;
-        }
+    fn notified(&self, owner: Option<u64>, text: String, routed: &Routed) {
         assert_eq!(*routed, Routed::Notification { owner, text });
     }
 
     /// Judges what is left to do for a request that is given up.
     pub(crate) fn retired(&mut self, owner: u64, retirement: Retirement) {
-        let mine = |request: &Request| request.owner == owner && request.fate == Fate::InFlight;
-        let found = self
-            .requests
-            .iter_mut()
-            .enumerate()
-            .find(|(_, request)| mine(request));
-        let Some((at, request)) = found else {
+        let Some(at) = self.in_flight(owner) else {
             return assert_eq!(retirement, Retirement::NotInFlight);
         };
-        let expected = if request.is_initialize {
+        let expected = if self.at(at).is_initialize {
             Retirement::ClosePipe
         } else {
             Retirement::KeepPipe
         };
         assert_eq!(retirement, expected);
-        request.fate = Fate::Retired;
+        self.retire(at);
+    }
+
+    fn at(&self, at: usize) -> &Request {
+        self.requests.get(at).expect("none is ever removed")
+    }
+
+    fn at_mut(&mut self, at: usize) -> &mut Request {
+        self.requests.get_mut(at).expect("none is ever removed")
+    }
+
+    /// Where the request of an owner stands that is in flight.
+    fn in_flight(&self, owner: u64) -> Option<usize> {
+        let mut requests = self.requests.iter();
+        requests.position(|request| request.owner == owner && request.fate == Fate::InFlight)
+    }
+
+    fn retire(&mut self, at: usize) {
+        self.at_mut(at).fate = Fate::Retired;
         self.retirements.push(at);
         if self.retirements.len() > MAX_RETIRED {
             let oldest = self.retirements.remove(0);
@@ -310,9 +401,14 @@ impl Log {
     }
 
     /// Judges who is told that the child has gone.
-    pub(crate) fn closed(&mut self, owners: &[u64]) {
-        let in_flight: Vec<u64> = self.all(&[Fate::InFlight]).map(|r| r.owner).collect();
-        assert_eq!(owners, in_flight);
+    pub(crate) fn closed(&mut self, closed: &Closed) {
+        let ended = |is_written| {
+            let in_flight = self.all(&[Fate::InFlight]);
+            let ended = in_flight.filter(move |request| request.is_written == is_written);
+            ended.map(|request| request.owner).collect::<Vec<u64>>()
+        };
+        assert_eq!(closed.failed, ended(true));
+        assert_eq!(closed.unwritten, ended(false));
         for request in &mut self.requests {
             request.fate = Fate::Over;
         }
@@ -324,16 +420,22 @@ impl Log {
     pub(crate) fn judge(&self, pipe: &Pipe) {
         assert_eq!(pipe.in_flight(), self.all(&[Fate::InFlight]).count());
         assert!(pipe.in_flight() <= MAX_IN_FLIGHT);
-        assert_eq!(Some(&pipe.initialized()), self.children.last());
-        assert_eq!(pipe.dropped(), self.dropped);
     }
 
     fn needs_initialize(&self) -> bool {
         self.children.contains(&true) && self.children.last() == Some(&false)
     }
 
+    /// The requests in flight that the child may know of.
+    fn known(&self) -> Vec<usize> {
+        let requests = self.requests.iter().enumerate();
+        let known = requests.filter(|(_, r)| r.fate == Fate::InFlight && r.is_written);
+        known.map(|(at, _)| at).collect()
+    }
+
     fn oldest(&self) -> Option<u64> {
-        self.all(&[Fate::InFlight]).map(|r| r.owner).next()
+        let first = self.known().into_iter().next()?;
+        Some(self.at(first).owner)
     }
 
     fn all<'a>(&'a self, fates: &'a [Fate]) -> impl Iterator<Item = &'a Request> {
@@ -359,6 +461,7 @@ fn passes(begun: &Result<Begun, PipeFault>, text: &str) {
     let expected = Begun::Send {
         wire_text: one_line(text),
         wire_id: None,
+        cancels: None,
     };
     assert_eq!(*begun, Ok(expected));
 }
@@ -389,14 +492,14 @@ fn judge_refusal(begun: &Result<Begun, PipeFault>, id: &str) {
     assert_eq!(error, expected);
 }
 
-/// A target that asks while nobody is there gets an answer to its id.
-fn judge_reply(text: &str, id: &str, method: &str) {
+/// A target that asks what nobody takes gets an answer to its id.
+fn judge_reply(text: &str, id: &str, method: &str, code: &str) {
     if method == "ping" {
         assert_eq!(read(text), Ok(Told::Response { id }));
         assert_eq!(place(text, &["result"]), Ok(Some("{}")));
     } else {
         assert_eq!(read(text), Ok(Told::Error { id: Some(id) }));
-        assert_eq!(place(text, &["error", "code"]), Ok(Some("-32601")));
+        assert_eq!(place(text, &["error", "code"]), Ok(Some(code)));
     }
     assert_eq!(one_line(text), text);
 }
