@@ -15,7 +15,7 @@ use std::net::SocketAddr;
 use std::time::Duration;
 
 use canned::{Canned, SECRETS, Says};
-use moorline::model::wire::{Channel, FailureSource};
+use moorline::model::wire::{Channel, FailureSource, TunnelFailure};
 use moorline::monitor::{ListenAddress, Monitor};
 use serde_json::Value;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -197,7 +197,7 @@ async fn readiness_follows_polls_and_target_and_says_why_and_since_when() {
     look(&canned).await;
     canned.polls([Says::Nothing]).await;
     look(&canned).await;
-    canned.down(FailureSource::TransportClosed);
+    canned.down(FailureSource::TargetHttp { status: Some(503) });
     look(&canned).await;
     canned.up(&Channel::main());
     look(&canned).await;
@@ -217,7 +217,7 @@ async fn readiness_follows_polls_and_target_and_says_why_and_since_when() {
         (
             503,
             "not ready: degraded",
-            "the target main does not answer (transport_closed); polls succeed",
+            "the target main does not answer (target_http: status 503); polls succeed",
         ),
         (200, "ready", "polls succeed; the target main answers"),
         (
@@ -268,7 +268,10 @@ async fn health_shows_the_placement_and_when_each_thing_was_last() {
     canned
         .telemetry
         .deliveries(true, |counts| counts.accepted = 9);
-    canned.down(FailureSource::Dns);
+    canned.down_with(TunnelFailure {
+        transport_error_kind: Some("program_not_found"),
+        ..TunnelFailure::without_answer(FailureSource::Connect)
+    });
     let side = Channel::parse("side").unwrap();
     canned.telemetry.serves([&side, &Channel::main()]);
     let passed = Duration::from_millis(50);
@@ -309,7 +312,11 @@ async fn health_shows_the_placement_and_when_each_thing_was_last() {
     assert_eq!(health["commands"]["queued"], 1);
     assert_eq!(health["commands"]["running"], 4);
     assert_eq!(health["targets"]["main"]["state"], "down");
-    assert_eq!(health["targets"]["main"]["fault"], "dns");
+    assert_eq!(health["targets"]["main"]["fault"], "connect");
+    let kind = &health["targets"]["main"]["transport_error_kind"];
+    assert_eq!(kind, "program_not_found");
+    let text = "the target main does not answer (connect: program_not_found)";
+    assert_eq!(health["reasons"][1]["text"], text);
     assert_eq!(health["targets"]["side"]["state"], "unknown");
     assert_eq!(health["targets"]["side"]["since"], Value::Null);
     assert_eq!(health["version"], env!("CARGO_PKG_VERSION"));

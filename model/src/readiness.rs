@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use crate::poll::PollFault;
 use crate::schedule::Readiness;
-use crate::wire::Channel;
+use crate::wire::{Channel, FailureSource, TunnelFailure};
 
 /// How well a client does its work. The greater, the worse.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -36,10 +36,18 @@ pub enum Target {
     Down {
         /// Since when calls are not answered.
         since: Duration,
-        /// Where the last call failed, as a
-        /// [`FailureSource`](crate::wire::FailureSource) is named.
-        fault: &'static str,
+        /// How the last call failed.
+        fault: TargetFault,
     },
+}
+
+/// How a call of a target failed, in fixed words and with at most a number.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TargetFault {
+    /// Where.
+    pub source: FailureSource,
+    /// What kind of failure it was, if there is more to say.
+    pub kind: Option<&'static str>,
 }
 
 /// One thing that a level follows from.
@@ -60,8 +68,8 @@ pub enum Cause {
     PollsFail(PollFault),
     /// No poll has ended.
     NoPollYet,
-    /// The last call failed at the target of this channel, and where it failed there.
-    TargetDown(Channel, &'static str),
+    /// The last call failed at the target of this channel, and how.
+    TargetDown(Channel, TargetFault),
     /// The last poll that ended succeeded.
     PollsSucceed,
     /// The last call was answered by the target of this channel.
@@ -111,6 +119,39 @@ fn about_target((channel, target): (Channel, Target)) -> Option<Reason> {
         Target::Down { since, fault } => (Cause::TargetDown(channel, fault), since),
     };
     Some(Reason { cause, since })
+}
+
+impl TargetFault {
+    /// The status that the target answered with, if it did.
+    #[must_use]
+    pub fn status(self) -> Option<u16> {
+        match self.source {
+            FailureSource::TargetHttp { status } => status,
+            _ => None,
+        }
+    }
+}
+
+impl From<TunnelFailure> for TargetFault {
+    fn from(failure: TunnelFailure) -> Self {
+        Self {
+            source: failure.source,
+            kind: failure.transport_error_kind,
+        }
+    }
+}
+
+impl fmt::Display for TargetFault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.source.as_str())?;
+        if let Some(kind) = self.kind {
+            write!(f, ": {kind}")?;
+        }
+        if let Some(status) = self.status() {
+            write!(f, ": status {status}")?;
+        }
+        Ok(())
+    }
 }
 
 impl Level {
@@ -192,7 +233,11 @@ mod tests {
     const UP: Target = Target::Up { since: SECS_7 };
     const DOWN: Target = Target::Down {
         since: SECS_7,
-        fault: "connect",
+        fault: CONNECT,
+    };
+    const CONNECT: TargetFault = TargetFault {
+        source: FailureSource::Connect,
+        kind: None,
     };
     const SECS_5: Duration = Duration::from_secs(5);
     const SECS_7: Duration = Duration::from_secs(7);
@@ -206,7 +251,7 @@ mod tests {
         let good = &(Cause::PollsSucceed, SECS_5);
         let bad = &(Cause::PollsFail(FAULT), SECS_5);
         let up = &(Cause::TargetUp(Channel::main()), SECS_7);
-        let down = &(Cause::TargetDown(Channel::main(), "connect"), SECS_7);
+        let down = &(Cause::TargetDown(Channel::main(), CONNECT), SECS_7);
         let drain = &(Cause::Draining, SECS_9);
         let unknown = Target::Unknown;
         let stopping = Some(SECS_9);
@@ -285,7 +330,7 @@ mod tests {
                 reasons.into_iter().map(|reason| reason.cause).collect(),
             )
         };
-        let down = Cause::TargetDown(side.clone(), "connect");
+        let down = Cause::TargetDown(side.clone(), CONNECT);
         let up = Cause::TargetUp(Channel::main());
         let good = Cause::PollsSucceed;
         assert_eq!(
@@ -340,9 +385,31 @@ mod tests {
             ),
             (Cause::NoPollYet, "no_poll_yet", "no poll has ended yet"),
             (
-                Cause::TargetDown(Channel::main(), "dns"),
+                Cause::TargetDown(Channel::main(), CONNECT),
                 "target_down",
-                "the target main does not answer (dns)",
+                "the target main does not answer (connect)",
+            ),
+            (
+                Cause::TargetDown(
+                    Channel::main(),
+                    TargetFault {
+                        kind: Some("program_not_found"),
+                        ..CONNECT
+                    },
+                ),
+                "target_down",
+                "the target main does not answer (connect: program_not_found)",
+            ),
+            (
+                Cause::TargetDown(
+                    Channel::main(),
+                    TargetFault {
+                        source: FailureSource::TargetHttp { status: Some(503) },
+                        kind: None,
+                    },
+                ),
+                "target_down",
+                "the target main does not answer (target_http: status 503)",
             ),
             (Cause::PollsSucceed, "polls_succeed", "polls succeed"),
             (

@@ -4,7 +4,7 @@
 
 use std::time::Duration;
 
-use crate::readiness::Target;
+use crate::readiness::{Target, TargetFault};
 use crate::wire::{FailureSource, TunnelFailure};
 
 /// How many calls in a row must end without a word of the target before it counts as dead. One slow
@@ -30,6 +30,15 @@ pub struct TargetHealth {
     silent: Option<Silence>,
 }
 
+/// What a call changed of whether a target answers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Change {
+    /// It does not answer any more, or did not answer when it was first asked.
+    WentDown(TargetFault),
+    /// It answers again.
+    CameBack,
+}
+
 /// Calls in a row that ended without a word.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Silence {
@@ -45,19 +54,33 @@ impl TargetHealth {
         silent: None,
     };
 
-    /// Takes in what a call showed that ended at `now`.
+    /// Takes in what a call showed that ended at `now`, and says what that changed.
+    pub fn after(&mut self, now: Duration, evidence: Evidence) -> Option<Change> {
+        let before = self.state;
+        self.take_in(now, evidence);
+        match (before, self.state) {
+            (Target::Unknown | Target::Up { .. }, Target::Down { fault, .. }) => {
+                Some(Change::WentDown(fault))
+            }
+            (Target::Down { .. }, Target::Up { .. }) => Some(Change::CameBack),
+            _ => None,
+        }
+    }
+
     // spec: RPT-5
-    pub fn after(&mut self, now: Duration, evidence: Evidence) {
+    fn take_in(&mut self, now: Duration, evidence: Evidence) {
         match evidence {
             Evidence::Answered => self.up(now),
             Evidence::Failed(failure) if failure.source.is_outage() => {
-                self.down(now, failure.source);
+                self.down(now, failure.into());
             }
-            Evidence::Failed(TunnelFailure {
-                source: FailureSource::Timeout,
-                upstream_response_received: false,
-                ..
-            }) => self.said_nothing(now),
+            Evidence::Failed(
+                failure @ TunnelFailure {
+                    source: FailureSource::Timeout,
+                    upstream_response_received: false,
+                    ..
+                },
+            ) => self.said_nothing(now, failure.into()),
             // It spoke, if not well.
             Evidence::Failed(failure) if failure.upstream_response_received => self.silent = None,
             Evidence::Failed(_) | Evidence::None => {}
@@ -87,20 +110,17 @@ impl TargetHealth {
         };
     }
 
-    fn down(&mut self, now: Duration, source: FailureSource) {
+    fn down(&mut self, now: Duration, fault: TargetFault) {
         let since = match self.state {
             Target::Down { since, .. } => since,
             Target::Unknown | Target::Up { .. } => self.silent.map_or(now, |silent| silent.since),
         };
         self.failures = self.failures.saturating_add(1);
         self.silent = None;
-        self.state = Target::Down {
-            since,
-            fault: source.as_str(),
-        };
+        self.state = Target::Down { since, fault };
     }
 
-    fn said_nothing(&mut self, now: Duration) {
+    fn said_nothing(&mut self, now: Duration, fault: TargetFault) {
         let before = self.silent.unwrap_or(Silence {
             since: now,
             calls: 0,
@@ -111,7 +131,7 @@ impl TargetHealth {
         };
         self.silent = Some(silent);
         if silent.calls >= SILENT_CALLS {
-            self.down(now, FailureSource::Timeout);
+            self.down(now, fault);
             self.silent = Some(silent);
         } else {
             self.failures = self.failures.saturating_add(1);
@@ -151,7 +171,8 @@ mod tests {
         Target::Up { since: SECS(since) }
     }
 
-    fn down(since: u64, fault: &'static str) -> Target {
+    fn down(since: u64, source: FailureSource) -> Target {
+        let fault = TunnelFailure::without_answer(source).into();
         Target::Down {
             since: SECS(since),
             fault,
@@ -184,12 +205,12 @@ mod tests {
                 connect,
             ]),
             [
-                (down(1, "connect"), 1),
-                (down(1, "transport_closed"), 2),
-                (down(1, "transport_closed"), 2),
+                (down(1, FailureSource::Connect), 1),
+                (down(1, FailureSource::TransportClosed), 2),
+                (down(1, FailureSource::TransportClosed), 2),
                 (up(4), 0),
                 (up(4), 0),
-                (down(6, "connect"), 1),
+                (down(6, FailureSource::Connect), 1),
             ]
         );
     }
@@ -204,12 +225,51 @@ mod tests {
             [
                 (unknown, 1),
                 (unknown, 2),
-                (down(1, "timeout"), 3),
-                (down(1, "timeout"), 4),
+                (down(1, FailureSource::Timeout), 3),
+                (down(1, FailureSource::Timeout), 4),
                 (up(5), 0),
                 (up(5), 1),
             ]
         );
+    }
+
+    #[test]
+    fn what_is_said_of_a_fault_is_kept_of_the_last_one() {
+        let with_kind = |kind| {
+            let mut failure = TunnelFailure::without_answer(FailureSource::Connect);
+            failure.transport_error_kind = Some(kind);
+            Evidence::Failed(failure)
+        };
+        let kinds = play(&[with_kind("refused"), with_kind("program_not_found")]);
+        let kinds = kinds.into_iter().map(|(state, _)| match state {
+            Target::Down { fault, .. } => fault.kind,
+            Target::Unknown | Target::Up { .. } => None,
+        });
+        assert!(kinds.eq([Some("refused"), Some("program_not_found")]));
+    }
+
+    #[test]
+    fn a_change_is_told_once_each_way() {
+        let late = failed(FailureSource::Timeout);
+        let connect = failed(FailureSource::Connect);
+        let went_down = |source| {
+            let failure = TunnelFailure::without_answer(source);
+            Some(Change::WentDown(failure.into()))
+        };
+        let mut health = TargetHealth::UNKNOWN;
+        for (turn, (evidence, change)) in (1..).zip([
+            (Evidence::Answered, None),
+            (connect, went_down(FailureSource::Connect)),
+            (failed(FailureSource::Dns), None),
+            (Evidence::None, None),
+            (Evidence::Answered, Some(Change::CameBack)),
+            (late, None),
+            (late, None),
+            (late, went_down(FailureSource::Timeout)),
+            (late, None),
+        ]) {
+            assert_eq!(health.after(SECS(turn), evidence), change, "{turn}");
+        }
     }
 
     #[test]
@@ -236,7 +296,7 @@ mod tests {
             failed(FailureSource::Protocol),
         ] {
             let states = play(&[late, late, nothing, late]);
-            assert_eq!(states[3].0, down(1, "timeout"), "{nothing:?}");
+            assert_eq!(states[3].0, down(1, FailureSource::Timeout), "{nothing:?}");
         }
     }
 
@@ -248,8 +308,8 @@ mod tests {
             play(&[late, connect, late]),
             [
                 (Target::Unknown, 1),
-                (down(1, "connect"), 2),
-                (down(1, "connect"), 3),
+                (down(1, FailureSource::Connect), 2),
+                (down(1, FailureSource::Connect), 3),
             ]
         );
     }

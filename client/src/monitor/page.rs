@@ -193,7 +193,7 @@ fn targets(snapshot: &Snapshot) -> Vec<(&'static str, String)> {
         Target::Down { since: at, .. } => format!("does not answer, for {}", since(at)),
     };
     let fault = |target: &TargetFacts| match target.health.state() {
-        Target::Down { fault, .. } => fault.to_owned(),
+        Target::Down { fault, .. } => fault.to_string(),
         Target::Unknown | Target::Up { .. } => "none".to_owned(),
     };
     vec![

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::time::{Duration, SystemTime};
 
-use moorline_model::readiness::{Level, Reason, Target, judge};
+use moorline_model::readiness::{Level, Reason, Target, TargetFault, judge};
 use moorline_model::schedule::Readiness;
 use moorline_model::wire::Revision;
 use serde::Serialize;
@@ -206,6 +206,9 @@ struct TargetView {
     /// Since when; absent while nothing is known.
     since: Option<Moment>,
     fault: Option<&'static str>,
+    /// What more is known of the fault.
+    transport_error_kind: Option<&'static str>,
+    upstream_status: Option<u16>,
     failures: u64,
     restarts: u64,
 }
@@ -311,7 +314,9 @@ impl TargetView {
         Self {
             state,
             since: snapshot.moment_of(since),
-            fault,
+            fault: fault.map(|fault| fault.source.as_str()),
+            transport_error_kind: fault.and_then(|fault| fault.kind),
+            upstream_status: fault.and_then(TargetFault::status),
             failures: target.health.failures(),
             restarts: target.restarts,
         }

@@ -88,7 +88,11 @@ impl Canned {
 
     /// The target of the channel main has failed.
     pub fn down(&self, source: FailureSource) {
-        let failure = TunnelFailure::without_answer(source);
+        self.down_with(TunnelFailure::without_answer(source));
+    }
+
+    /// The target of the channel main has failed like this.
+    pub fn down_with(&self, failure: TunnelFailure) {
         let evidence = Evidence::Failed(failure);
         self.telemetry.serves([&Channel::main()]);
         self.telemetry.target(&Channel::main(), evidence);
