@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use moorline_model::target_health::{Evidence, TargetHealth};
+use moorline_model::target_health::{Change, Evidence, TargetHealth};
 use moorline_model::wire::Channel;
 use serde::Serialize;
 use tokio::time::Instant;
@@ -177,11 +177,16 @@ impl Telemetry {
         }
     }
 
-    /// Records what a call showed of the target of this channel. A channel that is not served has none.
+    /// Records what a call showed of the target of this channel, and logs what that changed. A channel
+    /// that is not served has none.
     pub fn target(&self, channel: &Channel, evidence: Evidence) {
         let now = self.uptime();
-        if let Some(target) = self.lock().targets.get_mut(channel) {
-            target.health.after(now, evidence);
+        let mut facts = self.lock();
+        let target = facts.targets.get_mut(channel);
+        let change = target.and_then(|target| target.health.after(now, evidence));
+        drop(facts);
+        if let Some(change) = change {
+            log(channel, change);
         }
     }
 
@@ -201,6 +206,20 @@ impl Telemetry {
     fn lock(&self) -> MutexGuard<'_, Facts> {
         // Counts are numbers alone: what a panic elsewhere left behind is as good as any.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+fn log(channel: &Channel, change: Change) {
+    let channel = channel.as_str();
+    match change {
+        Change::WentDown(fault) => tracing::warn!(
+            channel,
+            source = fault.source.as_str(),
+            kind = fault.kind,
+            status = fault.status(),
+            "the target does not answer"
+        ),
+        Change::CameBack => tracing::info!(channel, "the target answers again"),
     }
 }
 

@@ -8,6 +8,9 @@
 )]
 
 mod canned;
+#[path = "support/capture.rs"]
+#[allow(dead_code, unreachable_pub, reason = "others use the rest of it")]
+mod capture;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{ErrorKind, Read};
@@ -15,6 +18,7 @@ use std::net::SocketAddr;
 use std::time::Duration;
 
 use canned::{Canned, SECRETS, Says};
+use capture::Captured;
 use moorline::model::wire::{Channel, FailureSource, TunnelFailure};
 use moorline::monitor::{ListenAddress, Monitor};
 use serde_json::Value;
@@ -359,6 +363,42 @@ async fn the_page_gets_the_last_200_polls_in_order_and_counts_over_time() {
         .map(|note| note["seconds_ago"].as_f64().unwrap());
     assert!(ages.is_sorted_by(|one, next| one >= next));
     assert_eq!(status["texts"]["commands-received"], "203");
+}
+
+/// spec-test: RPT-5
+#[test]
+fn each_change_of_a_target_is_logged_once() {
+    let captured = Captured::default();
+    let writer = captured.clone();
+    let subscriber = tracing_subscriber::fmt()
+        .without_time()
+        .with_target(false)
+        .with_ansi(false)
+        .with_writer(move || writer.clone())
+        .finish();
+    tracing::subscriber::with_default(subscriber, || {
+        let canned = Canned::new();
+        canned.up(&Channel::main());
+        let missing = TunnelFailure {
+            transport_error_kind: Some("program_not_found"),
+            ..TunnelFailure::without_answer(FailureSource::Connect)
+        };
+        canned.down_with(missing);
+        canned.down_with(missing);
+        canned.up(&Channel::main());
+        canned.up(&Channel::main());
+        canned.down(FailureSource::TargetHttp { status: Some(502) });
+    });
+    let lines = captured.lines();
+    let lines: Vec<_> = lines.iter().map(|line| line.trim_start()).collect();
+    assert_eq!(
+        lines,
+        [
+            r#"WARN the target does not answer channel="main" source="connect" kind="program_not_found""#,
+            r#"INFO the target answers again channel="main""#,
+            r#"WARN the target does not answer channel="main" source="target_http" status=502"#,
+        ]
+    );
 }
 
 /// Every line is a comment or `name{labels} number`; each name has its HELP and TYPE first.
