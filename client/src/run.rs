@@ -40,7 +40,7 @@ use crate::dispatch::{DispatchOptions, Dispatcher, Drained};
 use crate::monitor::{ListenAddress, Monitor, Sources};
 use crate::settings::Settings;
 use crate::target::{AnyTarget, HttpTarget, HttpTargetSettings, StdioTarget, StdioTargetSettings};
-use crate::telemetry::Telemetry;
+use crate::telemetry::{Limits, Telemetry};
 
 /// How long a child process may take to end by itself once its work is done.
 const CHILD_GRACE: Duration = Duration::from_secs(2);
@@ -192,6 +192,10 @@ impl Client {
         control_plane.server_info = Some(info.map_err(StartError::Channels)?);
         let telemetry = Arc::new(Telemetry::new());
         telemetry.serves(settings.targets.keys());
+        telemetry.limits(Limits {
+            queue: settings.poller.queue,
+            concurrency: settings.dispatch.concurrency,
+        });
         let targets = Targets::build(settings.targets, &telemetry)?;
         let control_plane =
             ControlPlane::connect(control_plane).map_err(StartError::ControlPlane)?;

@@ -2,6 +2,7 @@
 //! Holds no token, key, id, URL, host or text of a server.
 
 use std::collections::{BTreeMap, VecDeque};
+use std::num::NonZeroUsize;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -32,6 +33,10 @@ pub struct Facts {
     pub polls: PollCounts,
     /// Commands.
     pub commands: CommandCounts,
+    /// How many commands there may be at once, where that is known.
+    pub limits: Option<Limits>,
+    /// Since when as many commands wait as may.
+    pub queue_full_since: Option<Duration>,
     /// Responses and notifications to the control plane.
     pub deliveries: DeliveryCounts,
     /// The target of each channel.
@@ -82,6 +87,15 @@ pub struct CommandCounts {
     pub running: usize,
     /// When the last one was received.
     pub last_at: Option<Duration>,
+}
+
+/// How many commands there may be at once.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Limits {
+    /// Waiting, before polls stop.
+    pub queue: usize,
+    /// Running.
+    pub concurrency: NonZeroUsize,
 }
 
 /// Posts to the control plane since the start.
@@ -154,9 +168,20 @@ impl Telemetry {
         facts.recent.push_back((now, *event));
     }
 
+    /// Records how many commands there may be at once.
+    pub fn limits(&self, limits: Limits) {
+        let now = self.uptime();
+        let mut facts = self.lock();
+        facts.limits = Some(limits);
+        facts.note_whether_full(now);
+    }
+
     /// Changes the counts of commands.
     pub fn commands(&self, change: impl FnOnce(&mut CommandCounts)) {
-        change(&mut self.lock().commands);
+        let now = self.uptime();
+        let mut facts = self.lock();
+        change(&mut facts.commands);
+        facts.note_whether_full(now);
     }
 
     /// Changes the counts of deliveries; `accepted` says whether one was accepted now.
@@ -234,6 +259,12 @@ impl Facts {
     #[must_use]
     pub fn target(&self, channel: &Channel) -> TargetFacts {
         self.targets.get(channel).copied().unwrap_or_default()
+    }
+
+    fn note_whether_full(&mut self, now: Duration) {
+        let queued = self.commands.queued;
+        let is_full = self.limits.is_some_and(|limits| queued >= limits.queue);
+        self.queue_full_since = is_full.then(|| self.queue_full_since.unwrap_or(now));
     }
 }
 

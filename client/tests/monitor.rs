@@ -15,12 +15,14 @@ mod capture;
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{ErrorKind, Read};
 use std::net::SocketAddr;
+use std::num::NonZeroUsize;
 use std::time::Duration;
 
 use canned::{Canned, SECRETS, Says};
 use capture::Captured;
 use moorline::model::wire::{Channel, FailureSource, TunnelFailure};
 use moorline::monitor::{ListenAddress, Monitor};
+use moorline::telemetry::Limits;
 use serde_json::Value;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
@@ -399,6 +401,37 @@ fn each_change_of_a_target_is_logged_once() {
             r#"WARN the target does not answer channel="main" source="target_http" status=502"#,
         ]
     );
+}
+
+/// spec-test: RPT-13
+#[tokio::test]
+async fn a_full_queue_is_shown_with_its_limits_and_since_when() {
+    let canned = Canned::new();
+    canned.polls([Says::Commands(20)]).await;
+    canned.telemetry.limits(Limits {
+        queue: 20,
+        concurrency: NonZeroUsize::new(10).unwrap(),
+    });
+    let monitor = canned.monitor().await;
+    let told = "the queue is full: no more polls until a place is free, since ";
+    for (queued, is_full) in [(19, false), (20, true), (21, true), (0, false)] {
+        canned
+            .telemetry
+            .commands(|counts| (counts.queued, counts.running) = (queued, 10));
+        let ready = get(&monitor, "/readyz").await;
+        assert_eq!(ready.status, 200, "for a moment it may be full");
+        assert_eq!(ready.body.contains(told), is_full, "{queued}");
+        let commands = get(&monitor, "/health").await.json()["commands"].take();
+        assert_eq!(commands["queued_limit"], 20);
+        assert_eq!(commands["running_limit"], 10);
+        assert_eq!(commands["queue_full_since"].is_object(), is_full);
+        let texts = get(&monitor, "/status.json").await.json()["texts"].take();
+        assert_eq!(texts["queued"], format!("{queued} of 20"));
+        assert_eq!(texts["running"], "10 of 10");
+        let samples = parse_metrics(&get(&monitor, "/metrics").await.body);
+        assert_eq!(samples["moorline_commands_queued_limit"], 20.0);
+        assert_eq!(samples["moorline_commands_running_limit"], 10.0);
+    }
 }
 
 /// Every line is a comment or `name{labels} number`; each name has its HELP and TYPE first.

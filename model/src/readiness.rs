@@ -9,12 +9,29 @@ use crate::poll::PollFault;
 use crate::schedule::Readiness;
 use crate::wire::{Channel, FailureSource, TunnelFailure};
 
+/// How long the queue may be full before that speaks against the client: longer than a burst of
+/// quick commands takes.
+pub const FULL_QUEUE_PATIENCE: Duration = Duration::from_secs(5);
+
+/// What a client is judged by, beside its targets.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Facts {
+    /// When it is judged.
+    pub now: Duration,
+    /// Whether polls succeed.
+    pub polls: Readiness,
+    /// Since when so many commands wait that there is room for none, if so.
+    pub queue_full_since: Option<Duration>,
+    /// Since when it takes no more commands, and finishes those that it has, if so.
+    pub draining_since: Option<Duration>,
+}
+
 /// How well a client does its work. The greater, the worse.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Level {
     /// Polls succeed, and nothing is known against any target.
     Ready,
-    /// Polls succeed, but the commands of a channel cannot be run.
+    /// Polls succeed, but not all commands are taken, or those of a channel cannot be run.
     Degraded,
     /// No poll has ended yet.
     Starting,
@@ -68,6 +85,12 @@ pub enum Cause {
     PollsFail(PollFault),
     /// No poll has ended.
     NoPollYet,
+    /// As many commands wait as may. `lasting` says that they do so for longer than
+    /// [`FULL_QUEUE_PATIENCE`].
+    QueueFull {
+        /// Whether it is more than a burst.
+        lasting: bool,
+    },
     /// The last call failed at the target of this channel, and how.
     TargetDown(Channel, TargetFault),
     /// The last poll that ended succeeded.
@@ -82,18 +105,18 @@ pub enum Cause {
 // spec: RPT-1, RPT-5
 #[must_use]
 pub fn judge(
-    polls: Readiness,
+    facts: &Facts,
     targets: impl IntoIterator<Item = (Channel, Target)>,
-    draining_since: Option<Duration>,
 ) -> (Level, Vec<Reason>) {
-    let polls = about_polls(polls);
-    let draining = draining_since.map(|since| Reason {
+    let polls = about_polls(facts.polls);
+    let draining = facts.draining_since.map(|since| Reason {
         cause: Cause::Draining,
         since,
     });
     let mut reasons: Vec<Reason> = draining
         .into_iter()
         .chain([polls])
+        .chain(about_queue(facts))
         .chain(targets.into_iter().filter_map(about_target))
         .collect();
     // Stable: what is equally bad stays in the order above.
@@ -109,6 +132,17 @@ fn about_polls(polls: Readiness) -> Reason {
         Readiness::Unready { since, fault } => (Cause::PollsFail(fault), since),
     };
     Reason { cause, since }
+}
+
+// spec: RPT-13
+fn about_queue(facts: &Facts) -> Option<Reason> {
+    // A client that drains does not poll anyway.
+    let since = facts
+        .queue_full_since
+        .filter(|_| facts.draining_since.is_none())?;
+    let lasting = facts.now.saturating_sub(since) >= FULL_QUEUE_PATIENCE;
+    let cause = Cause::QueueFull { lasting };
+    Some(Reason { cause, since })
 }
 
 fn about_target((channel, target): (Channel, Target)) -> Option<Reason> {
@@ -183,8 +217,10 @@ impl Cause {
         match self {
             Self::Draining | Self::PollsFail(_) => Level::Unready,
             Self::NoPollYet => Level::Starting,
-            Self::TargetDown(..) => Level::Degraded,
-            Self::PollsSucceed | Self::TargetUp(_) => Level::Ready,
+            Self::TargetDown(..) | Self::QueueFull { lasting: true } => Level::Degraded,
+            Self::PollsSucceed | Self::QueueFull { lasting: false } | Self::TargetUp(_) => {
+                Level::Ready
+            }
         }
     }
 
@@ -195,6 +231,7 @@ impl Cause {
             Self::Draining => "draining",
             Self::PollsFail(_) => "polls_fail",
             Self::NoPollYet => "no_poll_yet",
+            Self::QueueFull { .. } => "queue_full",
             Self::TargetDown(..) => "target_down",
             Self::PollsSucceed => "polls_succeed",
             Self::TargetUp(_) => "target_up",
@@ -208,6 +245,9 @@ impl fmt::Display for Cause {
             Self::Draining => f.write_str("the client is shutting down"),
             Self::PollsFail(fault) => write!(f, "polls fail ({fault})"),
             Self::NoPollYet => f.write_str("no poll has ended yet"),
+            Self::QueueFull { .. } => {
+                f.write_str("the queue is full: no more polls until a place is free")
+            }
             Self::TargetDown(channel, fault) => {
                 write!(f, "the target {channel} does not answer ({fault})")
             }
@@ -239,6 +279,16 @@ mod tests {
         source: FailureSource::Connect,
         kind: None,
     };
+    /// What a client is judged by of which no more is known.
+    fn facts(polls: Readiness) -> Facts {
+        Facts {
+            now: SECS(20),
+            polls,
+            queue_full_since: None,
+            draining_since: None,
+        }
+    }
+
     const SECS_5: Duration = Duration::from_secs(5);
     const SECS_7: Duration = Duration::from_secs(7);
     const SECS_9: Duration = Duration::from_secs(9);
@@ -307,7 +357,11 @@ mod tests {
                     since: *since,
                 })
                 .collect();
-            let judged = judge(polls, [(Channel::main(), target)], draining);
+            let facts = Facts {
+                draining_since: draining,
+                ..facts(polls)
+            };
+            let judged = judge(&facts, [(Channel::main(), target)]);
             assert_eq!(
                 judged,
                 (level, reasons),
@@ -324,7 +378,7 @@ mod tests {
     fn a_target_that_answers_does_not_hide_one_that_does_not() {
         let side = Channel::parse("side").unwrap();
         let cause = |targets: [(Channel, Target); 2]| {
-            let (level, reasons) = judge(GOOD, targets, None);
+            let (level, reasons) = judge(&facts(GOOD), targets);
             (
                 level,
                 reasons.into_iter().map(|reason| reason.cause).collect(),
@@ -341,8 +395,38 @@ mod tests {
             cause([(side, DOWN), (Channel::main(), Target::Unknown)]),
             (Level::Degraded, vec![down, good.clone()])
         );
-        let none = judge(GOOD, [], None);
+        let none = judge(&facts(GOOD), []);
         assert_eq!((none.0, &none.1[0].cause), (Level::Ready, &good));
+    }
+
+    // spec-test: RPT-13
+    #[test]
+    fn a_queue_that_stays_full_degrades_and_one_that_is_full_for_a_moment_is_told() {
+        let full = |lasting| Cause::QueueFull { lasting };
+        let down = Cause::TargetDown(Channel::main(), CONNECT);
+        let (good, bad) = (Cause::PollsSucceed, Cause::PollsFail(FAULT));
+        let rows = [
+            (20_000, GOOD, Target::Unknown, Level::Ready, vec![good.clone(), full(false)]),
+            (15_001, GOOD, Target::Unknown, Level::Ready, vec![good.clone(), full(false)]),
+            (15_000, GOOD, Target::Unknown, Level::Degraded, vec![full(true), good.clone()]),
+            (0, GOOD, DOWN, Level::Degraded, vec![full(true), down, good]),
+            (0, BAD, Target::Unknown, Level::Unready, vec![bad, full(true)]),
+        ];
+        for (since, polls, target, level, causes) in rows {
+            let since = Duration::from_millis(since);
+            let mut facts = facts(polls);
+            facts.queue_full_since = Some(since);
+            let (found, reasons) = judge(&facts, [(Channel::main(), target)]);
+            let full = reasons
+                .iter()
+                .find(|reason| matches!(reason.cause, Cause::QueueFull { .. }));
+            assert_eq!(full.map(|reason| reason.since), Some(since));
+            let found_causes: Vec<_> = reasons.into_iter().map(|reason| reason.cause).collect();
+            assert_eq!((found, found_causes), (level, causes), "{since:?}");
+            facts.draining_since = Some(SECS_9);
+            let (_, reasons) = judge(&facts, []);
+            assert_eq!(reasons.len(), 2, "draining, it takes nothing anyway");
+        }
     }
 
     /// Follows a whole life: only a success makes ready, and it comes back after each fault.
@@ -353,7 +437,7 @@ mod tests {
         let mut levels = vec![];
         let mut look = |schedule: &Schedule, target| {
             let targets = [(Channel::main(), target)];
-            levels.push(judge(schedule.readiness(), targets, None).0.name());
+            levels.push(judge(&facts(schedule.readiness()), targets).0.name());
         };
         look(&schedule, Target::Unknown);
         schedule.record(SECS(1), SECS(1), Err(FAULT), None, 0);
@@ -384,6 +468,11 @@ mod tests {
                 "polls fail (http_error: status 503)",
             ),
             (Cause::NoPollYet, "no_poll_yet", "no poll has ended yet"),
+            (
+                Cause::QueueFull { lasting: true },
+                "queue_full",
+                "the queue is full: no more polls until a place is free",
+            ),
             (
                 Cause::TargetDown(Channel::main(), CONNECT),
                 "target_down",

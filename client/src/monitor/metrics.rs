@@ -145,6 +145,13 @@ impl Snapshot {
             "Commands that run",
             Some(running),
         )?;
+        let limits = self.facts.limits;
+        let queue = limits.map(|limits| count(limits.queue));
+        let help = "Commands that may wait before polls stop";
+        sheet.gauge("moorline_commands_queued_limit", help, queue)?;
+        let concurrency = limits.map(|limits| count(limits.concurrency.get()));
+        let help = "Commands that may run at once";
+        sheet.gauge("moorline_commands_running_limit", help, concurrency)?;
         let last = self.unix_time(commands.last_at);
         let help = "When the last command was received";
         sheet.seconds("moorline_last_command_timestamp", help, last)

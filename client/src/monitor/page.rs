@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use moorline_model::readiness::{Level, Target};
+use moorline_model::readiness::{Cause, Level, Target};
 use moorline_model::wire::{Channel, Revision};
 
 use super::history::Note;
@@ -46,7 +46,7 @@ pub(super) fn render(snapshot: &Snapshot, notes: &[Note]) -> Page {
 pub(super) fn texts(snapshot: &Snapshot, notes: &[Note]) -> Vec<(&'static str, String)> {
     let mut texts = vec![
         ("level", snapshot.level.name().to_owned()),
-        ("headline", headline(snapshot.level).to_owned()),
+        ("headline", headline(snapshot).to_owned()),
         ("version", env!("CARGO_PKG_VERSION").to_owned()),
         ("uptime", span(snapshot.uptime)),
         (
@@ -63,12 +63,16 @@ pub(super) fn texts(snapshot: &Snapshot, notes: &[Note]) -> Vec<(&'static str, S
     texts
 }
 
-fn headline(level: Level) -> &'static str {
-    match level {
-        Level::Ready => "Commands arrive and can be run.",
-        Level::Degraded => "Commands arrive, but not all of them can be run.",
-        Level::Starting => "The first poll is under way.",
-        Level::Unready => "No commands arrive.",
+fn headline(snapshot: &Snapshot) -> &'static str {
+    let first = snapshot.reasons.first().map(|reason| &reason.cause);
+    match (snapshot.level, first) {
+        (Level::Ready, _) => "Commands arrive and can be run.",
+        (Level::Degraded, Some(Cause::QueueFull { .. })) => {
+            "No more commands are taken until one of those that wait can be run."
+        }
+        (Level::Degraded, _) => "Commands arrive, but not all of them can be run.",
+        (Level::Starting, _) => "The first poll is under way.",
+        (Level::Unready, _) => "No commands arrive.",
     }
 }
 
@@ -128,6 +132,9 @@ fn polls(snapshot: &Snapshot) -> Vec<(&'static str, String)> {
 fn commands(snapshot: &Snapshot, notes: &[Note]) -> Vec<(&'static str, String)> {
     let commands = &snapshot.facts.commands;
     let unread = commands.unreadable.saturating_add(commands.skipped);
+    let limits = snapshot.facts.limits;
+    let queue = limits.map(|limits| limits.queue);
+    let concurrency = limits.map(|limits| limits.concurrency.get());
     vec![
         ("command-last", ago(snapshot, commands.last_at)),
         ("commands-received", grouped(commands.received)),
@@ -135,10 +142,17 @@ fn commands(snapshot: &Snapshot, notes: &[Note]) -> Vec<(&'static str, String)> 
         ("commands-failed", grouped(commands.failed)),
         ("commands-expired", grouped(commands.expired)),
         ("commands-unread", grouped(unread)),
-        ("queued", commands.queued.to_string()),
-        ("running", commands.running.to_string()),
+        ("queued", of_limit(commands.queued, queue)),
+        ("running", of_limit(commands.running, concurrency)),
         ("throughput", throughput(snapshot, notes)),
     ]
+}
+
+fn of_limit(number: usize, limit: Option<usize>) -> String {
+    match limit {
+        Some(limit) => format!("{number} of {limit}"),
+        None => number.to_string(),
+    }
 }
 
 /// From the oldest note until now.

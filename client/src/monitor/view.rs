@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::time::{Duration, SystemTime};
 
-use moorline_model::readiness::{Level, Reason, Target, TargetFault, judge};
+use moorline_model::readiness::{self, Level, Reason, Target, TargetFault, judge};
 use moorline_model::schedule::Readiness;
 use moorline_model::wire::Revision;
 use serde::Serialize;
@@ -11,7 +11,7 @@ use serde::Serialize;
 use super::Sources;
 use super::history::Note;
 use crate::control_plane::{Placed, PollEvent};
-use crate::telemetry::{CommandCounts, DeliveryCounts, Facts, PollCounts, TargetFacts};
+use crate::telemetry::{DeliveryCounts, Facts, PollCounts, TargetFacts};
 
 /// Everything that was known of a client at one moment.
 #[derive(Debug)]
@@ -105,8 +105,14 @@ impl Clocks {
             let state = self.state_of(target);
             (channel.clone(), state)
         });
-        let draining = facts.draining_since.map(|since| self.on_the_clients(since));
-        judge(readiness, targets, draining)
+        let on_the_clients = |at: Option<Duration>| at.map(|at| self.on_the_clients(at));
+        let facts = readiness::Facts {
+            now: self.uptime,
+            polls: readiness,
+            queue_full_since: on_the_clients(facts.queue_full_since),
+            draining_since: on_the_clients(facts.draining_since),
+        };
+        judge(&facts, targets)
     }
 
     fn state_of(&self, target: &TargetFacts) -> Target {
@@ -185,7 +191,11 @@ struct Commands {
     answered: u64,
     failed: u64,
     queued: usize,
+    queued_limit: Option<usize>,
+    /// Since when there is no free place, if so.
+    queue_full_since: Option<Moment>,
     running: usize,
+    running_limit: Option<usize>,
     last: Option<Moment>,
 }
 
@@ -225,7 +235,7 @@ impl Health {
             reasons: reasons(snapshot),
             placement: Placement::of(&snapshot.placed),
             polls: Polls::of(snapshot, &facts.polls),
-            commands: Commands::of(snapshot, &facts.commands),
+            commands: Commands::of(snapshot, facts),
             deliveries: Deliveries::of(snapshot, &facts.deliveries),
             targets: targets(snapshot),
         }
@@ -275,7 +285,9 @@ impl Polls {
 }
 
 impl Commands {
-    fn of(snapshot: &Snapshot, counts: &CommandCounts) -> Self {
+    // spec: RPT-13
+    fn of(snapshot: &Snapshot, facts: &Facts) -> Self {
+        let counts = &facts.commands;
         Self {
             received: counts.received,
             unreadable: counts.unreadable,
@@ -284,7 +296,10 @@ impl Commands {
             answered: counts.answered,
             failed: counts.failed,
             queued: counts.queued,
+            queued_limit: facts.limits.map(|limits| limits.queue),
+            queue_full_since: snapshot.moment_of(facts.queue_full_since),
             running: counts.running,
+            running_limit: facts.limits.map(|limits| limits.concurrency.get()),
             last: snapshot.moment_of(counts.last_at),
         }
     }
