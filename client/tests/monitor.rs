@@ -403,6 +403,64 @@ fn each_change_of_a_target_is_logged_once() {
     );
 }
 
+/// spec-test: RPT-14, LOOP-16, LOOP-17
+#[tokio::test]
+async fn a_held_poll_is_told_and_makes_nothing_ready() {
+    let canned = Canned::new();
+    let monitor = canned.monitor().await;
+    let told = "a poll waits for its answer, since ";
+    let mut headlines = Vec::new();
+    let mut look = async |under_way: usize, is_told: bool, status: u16| {
+        let ready = get(&monitor, "/readyz").await;
+        assert_eq!(ready.status, status, "{}", ready.body);
+        assert_eq!(ready.body.contains(told), is_told, "{}", ready.body);
+        let polls = get(&monitor, "/health").await.json()["polls"].take();
+        assert_eq!(polls["under_way"], under_way);
+        assert_eq!(polls["under_way_since"].is_object(), under_way > 0);
+        let samples = parse_metrics(&get(&monitor, "/metrics").await.body);
+        let count = f64::from(u8::try_from(under_way).unwrap());
+        assert_eq!(samples["moorline_polls_under_way"], count);
+        let texts = get(&monitor, "/status.json").await.json()["texts"].take();
+        let headline = texts["headline"].as_str().unwrap();
+        headlines.push(headline.split(" since ").next().unwrap().to_owned());
+        match headline.split_once(" since ") {
+            Some((_, time)) => {
+                assert!(time.ends_with('.') && time.contains(':'), "{time}");
+                let beginning = if under_way > 0 { "for " } else { "none" };
+                assert!(texts["poll-under-way"].as_str().unwrap().starts_with(beginning));
+            }
+            None => assert!(!is_told, "{headline}"),
+        }
+    };
+    look(0, false, 503).await;
+    let first = canned.holds().await;
+    look(1, true, 503).await;
+    let second = canned.holds().await;
+    look(2, true, 503).await;
+    first.abort();
+    canned::until("one is over", || canned.client.under_way().polls == 1).await;
+    canned.polls([Says::Status(503)]).await;
+    look(1, true, 503).await;
+    canned.polls([Says::Nothing]).await;
+    look(1, false, 200).await;
+    second.abort();
+    canned::until("no poll is left", || canned.client.under_way().polls == 0).await;
+    canned.polls([Says::Status(503)]).await;
+    look(0, false, 503).await;
+    let waiting = "Waiting for the first successful poll";
+    assert_eq!(
+        headlines,
+        [
+            "No poll has begun yet.",
+            waiting,
+            waiting,
+            waiting,
+            "Commands arrive and can be run.",
+            "No commands arrive.",
+        ]
+    );
+}
+
 /// spec-test: RPT-13
 #[tokio::test]
 async fn a_full_queue_is_shown_with_its_limits_and_since_when() {

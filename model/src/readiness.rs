@@ -20,6 +20,8 @@ pub struct Facts {
     pub now: Duration,
     /// Whether polls succeed.
     pub polls: Readiness,
+    /// Since when the oldest of the polls under way is, if any is.
+    pub poll_under_way_since: Option<Duration>,
     /// Since when so many commands wait that there is room for none, if so.
     pub queue_full_since: Option<Duration>,
     /// Since when it takes no more commands, and finishes those that it has, if so.
@@ -95,6 +97,9 @@ pub enum Cause {
     TargetDown(Channel, TargetFault),
     /// The last poll that ended succeeded.
     PollsSucceed,
+    /// None has succeeded lately, but one is under way: the service may hold it until there is a
+    /// command, so that no answer is no bad sign.
+    PollUnderWay,
     /// The last call was answered by the target of this channel.
     TargetUp(Channel),
 }
@@ -116,6 +121,7 @@ pub fn judge(
     let mut reasons: Vec<Reason> = draining
         .into_iter()
         .chain([polls])
+        .chain(about_poll_under_way(facts))
         .chain(about_queue(facts))
         .chain(targets.into_iter().filter_map(about_target))
         .collect();
@@ -132,6 +138,16 @@ fn about_polls(polls: Readiness) -> Reason {
         Readiness::Unready { since, fault } => (Cause::PollsFail(fault), since),
     };
     Reason { cause, since }
+}
+
+/// Says that there is hope, and makes nothing ready.
+// spec: RPT-14
+fn about_poll_under_way(facts: &Facts) -> Option<Reason> {
+    let since = facts
+        .poll_under_way_since
+        .filter(|_| !facts.polls.is_ready())?;
+    let cause = Cause::PollUnderWay;
+    Some(Reason { cause, since })
 }
 
 // spec: RPT-13
@@ -218,9 +234,10 @@ impl Cause {
             Self::Draining | Self::PollsFail(_) => Level::Unready,
             Self::NoPollYet => Level::Starting,
             Self::TargetDown(..) | Self::QueueFull { lasting: true } => Level::Degraded,
-            Self::PollsSucceed | Self::QueueFull { lasting: false } | Self::TargetUp(_) => {
-                Level::Ready
-            }
+            Self::PollsSucceed
+            | Self::PollUnderWay
+            | Self::QueueFull { lasting: false }
+            | Self::TargetUp(_) => Level::Ready,
         }
     }
 
@@ -234,6 +251,7 @@ impl Cause {
             Self::QueueFull { .. } => "queue_full",
             Self::TargetDown(..) => "target_down",
             Self::PollsSucceed => "polls_succeed",
+            Self::PollUnderWay => "poll_under_way",
             Self::TargetUp(_) => "target_up",
         }
     }
@@ -252,6 +270,7 @@ impl fmt::Display for Cause {
                 write!(f, "the target {channel} does not answer ({fault})")
             }
             Self::PollsSucceed => f.write_str("polls succeed"),
+            Self::PollUnderWay => f.write_str("a poll waits for its answer"),
             Self::TargetUp(channel) => write!(f, "the target {channel} answers"),
         }
     }
@@ -284,6 +303,7 @@ mod tests {
         Facts {
             now: SECS(20),
             polls,
+            poll_under_way_since: None,
             queue_full_since: None,
             draining_since: None,
         }
@@ -399,6 +419,28 @@ mod tests {
         assert_eq!((none.0, &none.1[0].cause), (Level::Ready, &good));
     }
 
+    // spec-test: RPT-14, RPT-1
+    #[test]
+    fn a_poll_under_way_is_told_while_polls_do_not_succeed_and_changes_no_level() {
+        let (bad, good) = (Cause::PollsFail(FAULT), Cause::PollsSucceed);
+        let under_way = Cause::PollUnderWay;
+        for (polls, causes) in [
+            (Readiness::Starting, vec![Cause::NoPollYet, under_way.clone()]),
+            (BAD, vec![bad, under_way]),
+            (GOOD, vec![good]),
+        ] {
+            let mut facts = facts(polls);
+            let (without, _) = judge(&facts, []);
+            facts.poll_under_way_since = Some(SECS_7);
+            let (level, reasons) = judge(&facts, []);
+            assert_eq!(level, without, "{polls:?}");
+            let under_way = reasons.iter().find(|reason| reason.cause == Cause::PollUnderWay);
+            assert!(under_way.is_none_or(|reason| reason.since == SECS_7));
+            let found: Vec<_> = reasons.into_iter().map(|reason| reason.cause).collect();
+            assert_eq!(found, causes);
+        }
+    }
+
     // spec-test: RPT-13
     #[test]
     fn a_queue_that_stays_full_degrades_and_one_that_is_full_for_a_moment_is_told() {
@@ -501,6 +543,11 @@ mod tests {
                 "the target main does not answer (target_http: status 503)",
             ),
             (Cause::PollsSucceed, "polls_succeed", "polls succeed"),
+            (
+                Cause::PollUnderWay,
+                "poll_under_way",
+                "a poll waits for its answer",
+            ),
             (
                 Cause::TargetUp(Channel::main()),
                 "target_up",

@@ -65,6 +65,16 @@ pub struct Placed {
     pub generation: Generation,
 }
 
+/// The polls that wait for their answers at one moment.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct UnderWay {
+    /// How many there are.
+    pub polls: usize,
+    /// When the oldest of them began, since the client was made.
+    pub since: Option<Duration>,
+}
+
 impl ControlPlane {
     /// A client over HTTP. Sends nothing yet. Where the process has no rustls cryptography provider,
     /// this installs *ring* as its default.
@@ -128,6 +138,12 @@ impl<T: Transport> ControlPlane<T> {
     #[must_use]
     pub fn uptime(&self) -> Duration {
         self.inner.state.now()
+    }
+
+    /// The polls that were begun and have not ended yet.
+    #[must_use]
+    pub fn under_way(&self) -> UnderWay {
+        self.inner.state.under_way()
     }
 
     /// How long the service may hold the next poll; shorter than configured where something on the

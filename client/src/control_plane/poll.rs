@@ -51,6 +51,7 @@ impl<T: Transport> ControlPlane<T> {
             return PollReport::cancelled_before_start();
         }
         let begun = self.inner.state.begin();
+        let _under_way = self.inner.state.hold(&begun);
         let span = log::span(begun.number);
         self.attempt(begun, limit, cancel).instrument(span).await
     }

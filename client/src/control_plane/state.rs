@@ -1,3 +1,4 @@
+use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -10,7 +11,7 @@ use rand::rngs::StdRng;
 use rand::{RngExt, SeedableRng};
 use tokio::time::Instant;
 
-use super::Placed;
+use super::{Placed, UnderWay};
 use super::event::Offered;
 
 /// The placement and the schedule of one client behind one short lock, which is never held across
@@ -25,6 +26,8 @@ struct State {
     placement: Placement<Revision, ShardToken>,
     schedule: Schedule,
     attempts: u64,
+    /// When each poll began that is under way, by its number.
+    under_way: BTreeMap<u64, Duration>,
     commits: u64,
     /// How many tokens were accepted; the last is the accepted one.
     installs: u64,
@@ -39,6 +42,12 @@ pub(super) struct Begun {
     pub(super) token_sent: Option<u64>,
     pub(super) long_poll: LongPoll,
     at: Duration,
+}
+
+/// Counts a poll as under way until it is dropped.
+pub(super) struct Holding<'a> {
+    state: &'a SharedState,
+    number: u64,
 }
 
 /// What one commit did.
@@ -58,6 +67,7 @@ impl SharedState {
                 placement: Placement::new(),
                 schedule: Schedule::new(backoff, long_poll),
                 attempts: 0,
+                under_way: BTreeMap::new(),
                 commits: 0,
                 installs: 0,
                 draws: seed.map(StdRng::seed_from_u64),
@@ -80,6 +90,25 @@ impl SharedState {
             token_sent: state.placement.has_token().then_some(state.installs),
             long_poll: state.schedule.long_poll(),
             at,
+        }
+    }
+
+    /// Has this poll count as under way.
+    pub(super) fn hold(&self, begun: &Begun) -> Holding<'_> {
+        let number = begun.number;
+        self.lock().under_way.insert(number, begun.at);
+        Holding {
+            state: self,
+            number,
+        }
+    }
+
+    /// The polls under way.
+    pub(super) fn under_way(&self) -> UnderWay {
+        let state = self.lock();
+        UnderWay {
+            polls: state.under_way.len(),
+            since: state.under_way.values().min().copied(),
         }
     }
 
@@ -148,6 +177,12 @@ impl Begun {
     /// When the snapshot was taken, since the client was made.
     pub(super) fn at(&self) -> Duration {
         self.at
+    }
+}
+
+impl Drop for Holding<'_> {
+    fn drop(&mut self) {
+        self.state.lock().under_way.remove(&self.number);
     }
 }
 

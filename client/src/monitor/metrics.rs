@@ -107,6 +107,9 @@ impl Snapshot {
             ("other", other),
         ];
         sheet.counters("moorline_polls", "Polls that ended", "outcome", &outcomes)?;
+        let under_way = count(self.under_way.polls);
+        let help = "Polls that wait for their answers";
+        sheet.gauge("moorline_polls_under_way", help, Some(under_way))?;
         let help = "How long the service may hold the next poll";
         sheet.seconds("moorline_poll_wait", help, Some(seconds(self.poll_wait)))?;
         let last = self.unix_time(polls.last_at);

@@ -35,7 +35,7 @@ use tokio::net::TcpListener;
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
-use crate::control_plane::{ControlPlane, Placed, Transport};
+use crate::control_plane::{ControlPlane, Placed, Transport, UnderWay};
 use crate::telemetry::Telemetry;
 
 /// How often counts are noted for the chart of throughput, unless told otherwise.
@@ -47,6 +47,8 @@ pub trait ClientState: Send + Sync + 'static {
     fn placed(&self) -> Placed;
     /// Whether polls succeed. Times are since the client was made.
     fn readiness(&self) -> Readiness;
+    /// The polls under way. Times are since the client was made.
+    fn under_way(&self) -> UnderWay;
     /// How long ago the client was made.
     fn uptime(&self) -> Duration;
     /// How long the service may hold the next poll.
@@ -60,6 +62,10 @@ impl<T: Transport> ClientState for ControlPlane<T> {
 
     fn readiness(&self) -> Readiness {
         self.readiness()
+    }
+
+    fn under_way(&self) -> UnderWay {
+        self.under_way()
     }
 
     fn uptime(&self) -> Duration {

@@ -46,7 +46,7 @@ pub(super) fn render(snapshot: &Snapshot, notes: &[Note]) -> Page {
 pub(super) fn texts(snapshot: &Snapshot, notes: &[Note]) -> Vec<(&'static str, String)> {
     let mut texts = vec![
         ("level", snapshot.level.name().to_owned()),
-        ("headline", headline(snapshot).to_owned()),
+        ("headline", headline(snapshot)),
         ("version", env!("CARGO_PKG_VERSION").to_owned()),
         ("uptime", span(snapshot.uptime)),
         (
@@ -63,16 +63,39 @@ pub(super) fn texts(snapshot: &Snapshot, notes: &[Note]) -> Vec<(&'static str, S
     texts
 }
 
-fn headline(snapshot: &Snapshot) -> &'static str {
-    let first = snapshot.reasons.first().map(|reason| &reason.cause);
-    match (snapshot.level, first) {
+fn headline(snapshot: &Snapshot) -> String {
+    let first = snapshot.reasons.first();
+    let says = match (snapshot.level, first.map(|reason| &reason.cause)) {
+        (_, Some(Cause::NoPollYet | Cause::PollsFail(_))) if snapshot.under_way.polls > 0 => {
+            let since = first.map_or(Duration::ZERO, |reason| snapshot.age_of(reason));
+            let since = moment(snapshot, since);
+            return format!("Waiting for the first successful poll since {since}.");
+        }
+        (_, Some(Cause::Draining)) => "No more commands are taken: the client is shutting down.",
         (Level::Ready, _) => "Commands arrive and can be run.",
         (Level::Degraded, Some(Cause::QueueFull { .. })) => {
             "No more commands are taken until one of those that wait can be run."
         }
         (Level::Degraded, _) => "Commands arrive, but not all of them can be run.",
-        (Level::Starting, _) => "The first poll is under way.",
+        (Level::Starting, _) => "No poll has begun yet.",
         (Level::Unready, _) => "No commands arrive.",
+    };
+    says.to_owned()
+}
+
+/// The time of day of a moment, with its day where that is not today: UTC.
+fn moment(snapshot: &Snapshot, age: Duration) -> String {
+    let now = snapshot.moment(Duration::ZERO).at;
+    time_as_of(&now, &snapshot.moment(age).at)
+}
+
+/// The same of two texts as RFC 3339 has them.
+fn time_as_of(now: &str, at: &str) -> String {
+    let day_of = |text: &str| text.split('T').next().unwrap_or_default().to_owned();
+    let time = at.split(['T', '.']).nth(1).unwrap_or_default();
+    match day_of(at) {
+        day if day == day_of(now) => time.to_owned(),
+        day => format!("{day} {time}"),
     }
 }
 
@@ -118,6 +141,9 @@ fn placement(snapshot: &Snapshot) -> Vec<(&'static str, String)> {
 
 fn polls(snapshot: &Snapshot) -> Vec<(&'static str, String)> {
     let polls = &snapshot.facts.polls;
+    let under_way = snapshot
+        .under_way_for()
+        .map_or_else(|| "none".to_owned(), |age| format!("for {}", span(age)));
     vec![
         ("poll-last", ago(snapshot, polls.last_at)),
         ("poll-last-success", ago(snapshot, polls.last_success_at)),
@@ -126,6 +152,7 @@ fn polls(snapshot: &Snapshot) -> Vec<(&'static str, String)> {
         ("polls-corrections", grouped(polls.corrections)),
         ("polls-failures", grouped(polls.failures)),
         ("poll-wait", span(snapshot.poll_wait)),
+        ("poll-under-way", under_way),
     ]
 }
 
@@ -307,6 +334,18 @@ mod tests {
             (90_000, "1 d 1 h"),
         ] {
             assert_eq!(span(Duration::from_millis(seconds * 1_000 + 999)), text);
+        }
+    }
+
+    #[test]
+    fn a_moment_of_another_day_is_told_with_its_day() {
+        let now = "2026-11-30T00:00:05.000Z";
+        for (at, text) in [
+            ("2026-11-30T00:00:01.999Z", "00:00:01"),
+            ("2026-11-29T23:59:59.000Z", "2026-11-29 23:59:59"),
+            ("2025-11-30T00:00:05.000Z", "2025-11-30 00:00:05"),
+        ] {
+            assert_eq!(time_as_of(now, at), text);
         }
     }
 

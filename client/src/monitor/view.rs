@@ -10,7 +10,7 @@ use serde::Serialize;
 
 use super::Sources;
 use super::history::Note;
-use crate::control_plane::{Placed, PollEvent};
+use crate::control_plane::{Placed, PollEvent, UnderWay};
 use crate::telemetry::{DeliveryCounts, Facts, PollCounts, TargetFacts};
 
 /// Everything that was known of a client at one moment.
@@ -19,6 +19,8 @@ pub(super) struct Snapshot {
     pub(super) now: SystemTime,
     pub(super) placed: Placed,
     pub(super) poll_wait: Duration,
+    /// With the client's own times.
+    pub(super) under_way: UnderWay,
     pub(super) level: Level,
     /// Worst first, with the client's own times.
     pub(super) reasons: Vec<Reason>,
@@ -41,18 +43,20 @@ pub(super) struct Moment {
 impl Snapshot {
     pub(super) fn take(sources: &Sources) -> Self {
         let client = &sources.client;
-        let (readiness, facts) = (client.readiness(), sources.telemetry.facts());
+        let (readiness, under_way) = (client.readiness(), client.under_way());
+        let facts = sources.telemetry.facts();
         // Read last, so that nothing lies in the future.
         let (uptime, counted_for) = (client.uptime(), sources.telemetry.uptime());
         let clocks = Clocks {
             uptime,
             counted_for,
         };
-        let (level, reasons) = clocks.judge(readiness, &facts);
+        let (level, reasons) = clocks.judge(readiness, under_way, &facts);
         Self {
             now: SystemTime::now(),
             placed: client.placed(),
             poll_wait: client.poll_wait(),
+            under_way,
             level,
             reasons,
             facts,
@@ -69,6 +73,12 @@ impl Snapshot {
     /// How long ago a reason began.
     pub(super) fn age_of(&self, reason: &Reason) -> Duration {
         self.uptime.saturating_sub(reason.since)
+    }
+
+    /// How long ago the oldest poll under way began.
+    pub(super) fn under_way_for(&self) -> Option<Duration> {
+        let since = self.under_way.since?;
+        Some(self.uptime.saturating_sub(since))
     }
 
     /// The wall clock's time of a moment of `facts`.
@@ -99,7 +109,12 @@ struct Clocks {
 }
 
 impl Clocks {
-    fn judge(&self, readiness: Readiness, facts: &Facts) -> (Level, Vec<Reason>) {
+    fn judge(
+        &self,
+        readiness: Readiness,
+        under_way: UnderWay,
+        facts: &Facts,
+    ) -> (Level, Vec<Reason>) {
         let targets = facts.targets.iter();
         let targets = targets.map(|(channel, target)| {
             let state = self.state_of(target);
@@ -109,6 +124,7 @@ impl Clocks {
         let facts = readiness::Facts {
             now: self.uptime,
             polls: readiness,
+            poll_under_way_since: under_way.since,
             queue_full_since: on_the_clients(facts.queue_full_since),
             draining_since: on_the_clients(facts.draining_since),
         };
@@ -178,6 +194,9 @@ struct Polls {
     corrections: u64,
     destination_failures: u64,
     wait_seconds: f64,
+    under_way: usize,
+    /// When the oldest of those began.
+    under_way_since: Option<Moment>,
     last: Option<Moment>,
     last_success: Option<Moment>,
 }
@@ -278,6 +297,8 @@ impl Polls {
             corrections: counts.corrections,
             destination_failures: counts.failures,
             wait_seconds: seconds(snapshot.poll_wait),
+            under_way: snapshot.under_way.polls,
+            under_way_since: snapshot.under_way_for().map(|age| snapshot.moment(age)),
             last: snapshot.moment_of(counts.last_at),
             last_success: snapshot.moment_of(counts.last_success_at),
         }

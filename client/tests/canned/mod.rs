@@ -52,6 +52,8 @@ pub enum Says {
     Correction(u64),
     Status(u16),
     Silence,
+    /// Holds the poll for ever.
+    Holds,
 }
 
 /// A client, and what it has done.
@@ -107,6 +109,22 @@ impl Canned {
         }
     }
 
+    /// Begins a poll that the service holds until what this returns is aborted, on a task of the
+    /// current runtime.
+    pub async fn holds(&self) -> tokio::task::AbortHandle {
+        self.memory.answers.lock().unwrap().push_back(Says::Holds);
+        let (client, before) = (self.client.clone(), self.client.under_way().polls);
+        let poll = tokio::spawn(async move {
+            let limit = NonZeroU16::new(25).unwrap();
+            let _ = client.poll(limit, &CancellationToken::new()).await;
+        });
+        until("the poll is under way", || {
+            self.client.under_way().polls > before
+        })
+        .await;
+        poll.abort_handle()
+    }
+
     pub fn sources(&self) -> Sources {
         Sources::new(self.client.clone(), Arc::clone(&self.telemetry))
     }
@@ -134,7 +152,12 @@ impl Transport for Memory {
         _envelope_limit: usize,
     ) -> impl Future<Output = Received> + Send {
         let says = self.answers.lock().unwrap().pop_front();
-        async move { says.expect("an answer for each poll").received() }
+        async move {
+            match says.expect("an answer for each poll") {
+                Says::Holds => std::future::pending().await,
+                says => says.received(),
+            }
+        }
     }
 }
 
@@ -142,7 +165,7 @@ impl Says {
     fn received(self) -> Received {
         match self {
             Self::Nothing => head(204, ReceivedBody::Unread),
-            Self::Silence => Received::NoHead(Interruption::Network, None),
+            Self::Silence | Self::Holds => Received::NoHead(Interruption::Network, None),
             Self::Status(status) => head(status, whole(SERVER_TEXT.to_owned())),
             Self::Correction(revision) => head(
                 409,
