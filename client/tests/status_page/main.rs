@@ -239,6 +239,9 @@ impl Checks<'_> {
              Number(entry.innerText.match(/: (\\d+)$/)?.[1] ?? 0)).reduce((sum, one) => sum + one, 0)",
         );
         assert_eq!(counted, polls);
+        let legend = self.browser.evaluate("document.getElementById('legend').innerText");
+        // A 502 is an answer, too.
+        assert!(legend.as_str().unwrap().contains("destination failure, no token to drop: 1"), "{legend}");
         assert_eq!(
             self.browser
                 .evaluate("document.querySelectorAll('#table tr').length"),
