@@ -365,6 +365,18 @@ async fn the_page_gets_the_last_200_polls_in_order_and_counts_over_time() {
         .map(|note| note["seconds_ago"].as_f64().unwrap());
     assert!(ages.is_sorted_by(|one, next| one >= next));
     assert_eq!(status["texts"]["commands-received"], "203");
+    canned.telemetry.commands(|counts| counts.expired = 5);
+    let mut expired = Value::Null;
+    for _ in 0..400 {
+        let status = get(&monitor, "/status.json").await.json();
+        expired = status["throughput"].as_array().unwrap().last().unwrap()["expired"].clone();
+        let said = status["texts"]["throughput"].as_str().unwrap();
+        assert!(said.contains(" and 5 expired in the last ") || expired == 5, "{said}");
+        if expired == 5 {
+            break;
+        }
+    }
+    assert_eq!(expired, 5);
 }
 
 /// spec-test: RPT-5

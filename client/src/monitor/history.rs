@@ -25,6 +25,7 @@ pub(super) struct Note {
     pub(super) received: u64,
     pub(super) answered: u64,
     pub(super) failed: u64,
+    pub(super) expired: u64,
 }
 
 impl History {
@@ -67,6 +68,7 @@ impl Note {
             received: commands.received,
             answered: commands.answered,
             failed: commands.failed,
+            expired: commands.expired,
         }
     }
 }

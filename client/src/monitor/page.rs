@@ -192,11 +192,13 @@ fn throughput(snapshot: &Snapshot, notes: &[Note]) -> String {
     let count = |first: u64, now: u64| u32::try_from(now.saturating_sub(first)).unwrap_or(u32::MAX);
     let answered = count(first.answered, now.answered);
     let failed = count(first.failed, now.failed);
+    let expired = count(first.expired, now.expired);
     let per_minute = f64::from(answered) * 60.0 / seconds(over).max(0.001);
     format!(
-        "{} answered and {} failed in the last {}: {per_minute:.1} answers a minute.",
+        "{} answered, {} failed and {} expired in the last {}: {per_minute:.1} answers a minute.",
         grouped(answered.into()),
         grouped(failed.into()),
+        grouped(expired.into()),
         span(over),
     )
 }

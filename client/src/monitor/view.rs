@@ -386,6 +386,7 @@ struct NoteView {
     received: u64,
     answered: u64,
     failed: u64,
+    expired: u64,
 }
 
 impl<'a> Status<'a> {
@@ -400,6 +401,7 @@ impl<'a> Status<'a> {
             received: note.received,
             answered: note.answered,
             failed: note.failed,
+            expired: note.expired,
         };
         Self {
             health: Health::of(snapshot),

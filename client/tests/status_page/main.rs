@@ -251,10 +251,15 @@ impl Checks<'_> {
 
     /// Counts rise while the page is open: numbers and bars follow.
     fn works_while_it_changes(&mut self, canned: &Canned) {
+        self.browser
+            .until("document.getElementById('chart-from').textContent !== ''");
+        let top = "document.getElementById('chart-top').textContent";
+        assert_eq!(self.browser.evaluate(top), "", "there are no bars");
         for turn in 0..40_u64 {
             canned.telemetry.commands(|counts| {
                 counts.answered += 5 + turn % 7;
                 counts.failed += u64::from(turn % 9 == 0) * 2;
+                counts.expired += u64::from(turn % 10 == 0);
                 counts.running = 3;
             });
             std::thread::sleep(Duration::from_millis(50));
@@ -267,8 +272,10 @@ impl Checks<'_> {
         assert_eq!(self.text("commands-failed"), failed.to_string());
         assert_eq!(self.text("running"), "3");
         let said = self.text("throughput");
-        assert!(said.contains("answered and"), "{said}");
-        for tone in ["answered", "failed"] {
+        assert!(said.contains(" answered, 10 failed and 4 expired in"), "{said}");
+        self.browser
+            .until(&format!("{top}.startsWith('highest bar: ')"));
+        for tone in ["answered", "failed", "expired"] {
             let bars = format!("document.querySelectorAll('#chart rect.{tone}').length > 0");
             self.browser.until(&bars);
         }
