@@ -1,13 +1,17 @@
 //! What the client has done so far, in numbers and times: for probes, metrics and the status page.
 //! Holds no token, key, id, URL, host or text of a server.
 
+mod durations;
+
 use std::collections::{BTreeMap, VecDeque};
 use std::num::NonZeroUsize;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+pub use durations::{BOUNDS, Bounds, Durations, OPERATION_BOUNDS, REQUEST_BOUNDS};
+use moorline_model::delivery::DeliveryFault;
 use moorline_model::target_health::{Change, Evidence, TargetHealth};
-use moorline_model::wire::Channel;
+use moorline_model::wire::{Channel, TunnelFailure};
 use serde::Serialize;
 use tokio::time::Instant;
 
@@ -39,6 +43,8 @@ pub struct Facts {
     pub queue_full_since: Option<Duration>,
     /// Responses and notifications to the control plane.
     pub deliveries: DeliveryCounts,
+    /// How long polls, commands and deliveries took.
+    pub took: Took,
     /// The target of each channel.
     pub targets: BTreeMap<Channel, TargetFacts>,
     /// Since when the client takes no more commands, and finishes those that it has.
@@ -118,6 +124,28 @@ pub struct DeliveryCounts {
     pub last_at: Option<Duration>,
 }
 
+/// How long things took, by what became of them: each is told by one of a few fixed words.
+#[derive(Clone, Debug, Default)]
+#[non_exhaustive]
+pub struct Took {
+    /// Polls, by the outcomes that [`PollCounts`] tells apart.
+    pub polls: BTreeMap<&'static str, Durations>,
+    /// Commands, from their receipt until their answer was accepted, by where the target failed if it
+    /// did.
+    pub commands: BTreeMap<Option<&'static str>, Durations>,
+    /// Deliveries of answers with all their attempts, by why they were given up if they were.
+    pub deliveries: BTreeMap<Option<&'static str>, Durations>,
+}
+
+/// What an answer took whose delivery has ended.
+#[derive(Clone, Copy, Debug)]
+pub struct AnswerTimes {
+    /// Since the receipt of its command.
+    pub command: Duration,
+    /// Since its first attempt began.
+    pub delivery: Duration,
+}
+
 /// A target as the last calls found it.
 #[derive(Clone, Copy, Debug, Default)]
 #[non_exhaustive]
@@ -155,6 +183,8 @@ impl Telemetry {
         let now = self.uptime();
         let mut facts = self.lock();
         facts.polls.add(event, now);
+        let polls = &mut facts.took.polls;
+        add(polls, counted_as(event), &OPERATION_BOUNDS, event.took);
         let received = u64::try_from(event.commands).unwrap_or(u64::MAX);
         let unreadable = u64::try_from(event.dropped).unwrap_or(u64::MAX);
         facts.commands.received = facts.commands.received.saturating_add(received);
@@ -191,6 +221,28 @@ impl Telemetry {
         change(&mut facts.deliveries);
         if accepted {
             facts.deliveries.last_at = Some(now);
+        }
+    }
+
+    /// Records what the answer to a command took that failed like this, if it failed, and whose delivery
+    /// was given up like this, if it was.
+    pub fn answer_ended(
+        &self,
+        times: AnswerTimes,
+        failure: Option<TunnelFailure>,
+        fault: Option<DeliveryFault>,
+    ) {
+        let mut facts = self.lock();
+        let Took {
+            commands,
+            deliveries,
+            ..
+        } = &mut facts.took;
+        let given_up = fault.map(category);
+        add(deliveries, given_up, &REQUEST_BOUNDS, times.delivery);
+        if fault.is_none() {
+            let failed = failure.map(|failure| failure.source.as_str());
+            add(commands, failed, &OPERATION_BOUNDS, times.command);
         }
     }
 
@@ -268,11 +320,40 @@ impl Facts {
     }
 }
 
+fn add<K: Ord>(
+    to: &mut BTreeMap<K, Durations>,
+    word: K,
+    bounds: &'static Bounds,
+    took: Duration,
+) {
+    let durations = to.entry(word).or_insert_with(|| Durations::new(bounds));
+    durations.add(took);
+}
+
+/// The word for an outcome that [`PollCounts`] tells apart.
+fn counted_as(event: &PollEvent) -> &'static str {
+    match event.outcome {
+        counted @ ("correction" | "destination_failure" | "success") => counted,
+        _ => "other",
+    }
+}
+
+/// The word for a fault, as the faults of polls have theirs.
+fn category(fault: DeliveryFault) -> &'static str {
+    match fault {
+        DeliveryFault::Cancelled => "canceled",
+        DeliveryFault::DeadlinePassed => "timeout",
+        DeliveryFault::Status(_) => "http_error",
+        DeliveryFault::Transport => "network_error",
+        _ => "other",
+    }
+}
+
 impl PollCounts {
     fn add(&mut self, event: &PollEvent, now: Duration) {
         self.ended = self.ended.saturating_add(1);
         self.last_at = Some(now);
-        let count = match event.outcome {
+        let count = match counted_as(event) {
             "correction" => &mut self.corrections,
             "destination_failure" => &mut self.failures,
             "success" => {

@@ -20,9 +20,10 @@ use std::time::Duration;
 
 use canned::{Canned, SECRETS, Says};
 use capture::Captured;
+use moorline::model::delivery::DeliveryFault;
 use moorline::model::wire::{Channel, FailureSource, TunnelFailure};
 use moorline::monitor::{ListenAddress, Monitor};
-use moorline::telemetry::Limits;
+use moorline::telemetry::{AnswerTimes, Limits};
 use serde_json::Value;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
@@ -516,7 +517,10 @@ fn parse_metrics(text: &str) -> BTreeMap<String, f64> {
         }
         if let Some(kind) = line.strip_prefix("# TYPE ") {
             let (name, kind) = kind.split_once(' ').expect("a type");
-            assert!(["counter", "gauge"].contains(&kind), "{line}");
+            assert!(
+                ["counter", "gauge", "histogram"].contains(&kind),
+                "{line}"
+            );
             assert_eq!(kinds.insert(name, kind), None, "{line}");
             continue;
         }
@@ -526,6 +530,7 @@ fn parse_metrics(text: &str) -> BTreeMap<String, f64> {
             name
         });
         assert!(is_name(name), "{line}");
+        let name = family_of(name, &kinds);
         assert!(helped.contains(name), "HELP comes first: {line}");
         let kind = *kinds.get(name).expect("TYPE comes first");
         assert_eq!(kind == "counter", name.ends_with("_total"), "{line}");
@@ -541,6 +546,17 @@ fn parse_metrics(text: &str) -> BTreeMap<String, f64> {
     samples
 }
 
+/// The samples of a histogram have suffixes.
+fn family_of<'a>(name: &'a str, kinds: &BTreeMap<&str, &str>) -> &'a str {
+    let family = ["_bucket", "_sum", "_count"]
+        .into_iter()
+        .find_map(|suffix| name.strip_suffix(suffix));
+    match family {
+        Some(family) if kinds.get(family) == Some(&"histogram") => family,
+        _ => name,
+    }
+}
+
 fn check_labels(labels: &str) {
     for pair in labels.split(',') {
         let (name, value) = pair.split_once('=').expect("a value");
@@ -550,7 +566,11 @@ fn check_labels(labels: &str) {
         let value = value.expect("quotes");
         assert!(is_name(name), "{pair}");
         let word = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || "_.".contains(c);
-        assert!(!value.is_empty() && value.chars().all(word), "{pair}");
+        let is_bound = name == "le" && value == "+Inf";
+        assert!(
+            is_bound || !value.is_empty() && value.chars().all(word),
+            "{pair}"
+        );
     }
 }
 
@@ -646,6 +666,51 @@ async fn metrics_count_what_happened() {
         .iter()
         .filter(|(series, _)| series.starts_with("moorline_level{"));
     assert_eq!(levels.map(|(_, value)| value).sum::<f64>(), 1.0);
+}
+
+#[tokio::test]
+async fn durations_are_counted_between_the_advised_bounds() {
+    let canned = Canned::new();
+    let monitor = canned.monitor().await;
+    let fresh = get(&monitor, "/metrics").await.body;
+    assert!(!fresh.contains("_duration_seconds"), "nothing took any time");
+    canned
+        .polls([Says::Nothing, Says::Nothing, Says::Status(404)])
+        .await;
+    let times = |command, delivery| AnswerTimes {
+        command: Duration::from_millis(command),
+        delivery: Duration::from_millis(delivery),
+    };
+    let missing = TunnelFailure::without_answer(FailureSource::Connect);
+    let telemetry = &canned.telemetry;
+    telemetry.answer_ended(times(1_500, 75), None, None);
+    telemetry.answer_ended(times(400_000, 76), None, None);
+    telemetry.answer_ended(times(20, 1), Some(missing), None);
+    let fault = DeliveryFault::Status(500);
+    telemetry.answer_ended(times(30, 10_001), None, Some(fault));
+    let found = parse_metrics(&get(&monitor, "/metrics").await.body);
+    for (series, value) in [
+        (r#"poll_duration_seconds_count{outcome="success"}"#, 2.0),
+        (r#"poll_duration_seconds_count{outcome="other"}"#, 1.0),
+        (r#"poll_duration_seconds_bucket{outcome="success",le="300"}"#, 2.0),
+        (r#"command_duration_seconds_bucket{le="1"}"#, 0.0),
+        (r#"command_duration_seconds_bucket{le="2"}"#, 1.0),
+        (r#"command_duration_seconds_bucket{le="300"}"#, 1.0),
+        (r#"command_duration_seconds_bucket{le="+Inf"}"#, 2.0),
+        ("command_duration_seconds_count", 2.0),
+        ("command_duration_seconds_sum", 401.5),
+        (r#"command_duration_seconds_bucket{error_type="connect",le="0.02"}"#, 1.0),
+        (r#"command_duration_seconds_count{error_type="connect"}"#, 1.0),
+        (r#"delivery_duration_seconds_bucket{le="0.075"}"#, 2.0),
+        (r#"delivery_duration_seconds_bucket{le="0.1"}"#, 3.0),
+        (r#"delivery_duration_seconds_bucket{error_type="http_error",le="10"}"#, 0.0),
+        (r#"delivery_duration_seconds_count{error_type="http_error"}"#, 1.0),
+    ] {
+        let series = format!("moorline_{series}");
+        assert_eq!(found.get(&series), Some(&value), "{series}");
+    }
+    let bounds = found.keys().filter(|series| series.contains("_bucket{le="));
+    assert_eq!(bounds.count(), 30, "14 bounds and one more, of two histograms");
 }
 
 /// spec-test: PRIV-1

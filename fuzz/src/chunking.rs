@@ -192,6 +192,8 @@ fn outcome(report: PollReport) -> Outcome {
     let mut event = report.event.expect("a poll that was not cancelled");
     // Drawn by chance.
     event.next_delay_ms = None;
+    // Measured.
+    event.took = Duration::ZERO;
     let fault = report.reply.as_ref().err().map(|error| error.fault());
     assert_ne!(event.fault, Some("timeout"), "the service has closed");
     let commands = report

@@ -166,6 +166,7 @@ mod tests {
             commands: 0,
             dropped: 0,
             next_delay_ms: Some(60_000),
+            took: std::time::Duration::from_secs(1),
         }
     }
 

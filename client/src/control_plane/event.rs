@@ -1,3 +1,5 @@
+use std::time::Duration;
+
 use moorline_model::placement::{Outcome, Verdict};
 use moorline_model::wire::{Revision, ShardToken};
 use serde::{Serialize, Serializer};
@@ -49,6 +51,9 @@ pub struct PollEvent {
     pub dropped: usize,
     /// How long the next poll waits, in milliseconds; `None` after a cancellation.
     pub next_delay_ms: Option<u64>,
+    /// How long it took, from the snapshot to the commit. Traces do not tell it.
+    #[serde(skip)]
+    pub took: Duration,
 }
 
 /// What an offered token is to this client.

@@ -141,6 +141,7 @@ impl<T: Transport> ControlPlane<T> {
             commands: reply.as_ref().map_or(0, |envelope| envelope.commands.len()),
             dropped: reply.as_ref().map_or(0, |envelope| envelope.dropped),
             next_delay_ms: delay_ms(done.next),
+            took: done.took,
         };
         log::ended(&event, fault, &self.inner.refusal);
         self.tell_observer(&event);

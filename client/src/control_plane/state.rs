@@ -57,6 +57,8 @@ pub(super) struct Committed {
     pub(super) offered: Option<Offered>,
     pub(super) placed: Placed,
     pub(super) next: Next,
+    /// How long the attempt took.
+    pub(super) took: Duration,
 }
 
 impl SharedState {
@@ -146,6 +148,7 @@ impl SharedState {
                 .schedule
                 .record(now, elapsed, result, retry_after, draw),
             placed: state.placed(),
+            took: elapsed,
         }
     }
 

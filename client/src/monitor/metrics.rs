@@ -6,13 +6,16 @@ use std::time::SystemTime;
 use moorline_model::readiness::{Level, Target};
 use moorline_model::wire::Revision;
 use prometheus_client::collector::Collector;
-use prometheus_client::encoding::{DescriptorEncoder, EncodeMetric, prometheus_text};
+use prometheus_client::encoding::{
+    DescriptorEncoder, EncodeLabelSet, EncodeMetric, MetricEncoder, NoLabelSet, prometheus_text,
+};
+use prometheus_client::metrics::MetricType;
 use prometheus_client::metrics::counter::ConstCounter;
 use prometheus_client::metrics::gauge::ConstGauge;
 use prometheus_client::registry::{Registry, Unit};
 
 use super::view::{Snapshot, seconds};
-use crate::telemetry::TargetFacts;
+use crate::telemetry::{Durations, TargetFacts};
 
 pub(super) const CONTENT_TYPE: &str = prometheus_text::CONTENT_TYPE;
 
@@ -34,12 +37,16 @@ impl Collector for Snapshot {
         self.polls(&mut sheet)?;
         self.commands(&mut sheet)?;
         self.deliveries(&mut sheet)?;
+        self.durations(&mut sheet)?;
         self.targets(&mut sheet)
     }
 }
 
 /// The names are `moorline_` and a thing, but for two that OpenTelemetry names: the attributes of
-/// the resource, and `process.uptime`.
+/// the resource, and `process.uptime`. Durations do not have OpenTelemetry's names, for they are not
+/// what those stand for: `http.client.request.duration` must say the host, and
+/// `mcp.client.operation.duration` the method, and neither includes the time in the queue. Their
+/// bounds, their unit and the label `error_type` are as OpenTelemetry has them.
 impl Snapshot {
     fn process(&self, sheet: &mut Sheet<'_>) -> fmt::Result {
         let labels = [
@@ -182,6 +189,20 @@ impl Snapshot {
         sheet.seconds("moorline_last_delivery_timestamp", help, last)
     }
 
+    fn durations(&self, sheet: &mut Sheet<'_>) -> fmt::Result {
+        let took = &self.facts.took;
+        let polls = took.polls.iter();
+        let polls = polls.map(|(word, durations)| (vec![("outcome", *word)], *durations));
+        let help = "How long polls took, the time that the service held them included";
+        sheet.histograms("moorline_poll_duration", help, polls)?;
+        let commands = took.commands.iter().map(by_error);
+        let help = "How long commands took, from their receipt to their accepted answer";
+        sheet.histograms("moorline_command_duration", help, commands)?;
+        let deliveries = took.deliveries.iter().map(by_error);
+        let help = "How long answers took to be delivered, with all attempts";
+        sheet.histograms("moorline_delivery_duration", help, deliveries)
+    }
+
     fn targets(&self, sheet: &mut Sheet<'_>) -> fmt::Result {
         let of_each = |number: fn(&TargetFacts) -> Option<u64>| -> Vec<(&str, u64)> {
             let targets = self.facts.targets.iter();
@@ -209,6 +230,29 @@ impl Snapshot {
         let at = self.wall_clock(at?);
         let since_1970 = at.duration_since(SystemTime::UNIX_EPOCH).ok()?;
         Some(since_1970.as_secs_f64())
+    }
+}
+
+type Labels = Vec<(&'static str, &'static str)>;
+
+/// What went well has no label.
+fn by_error((word, durations): (&Option<&'static str>, &Durations)) -> (Labels, Durations) {
+    let labels = word.map(|word| ("error_type", word));
+    (labels.into_iter().collect(), *durations)
+}
+
+impl EncodeMetric for Durations {
+    fn encode(&self, mut encoder: MetricEncoder<'_>) -> fmt::Result {
+        let bands: Vec<_> = self
+            .bands()
+            .map(|(bound, count)| (bound.as_secs_f64(), count))
+            .collect();
+        let sum = self.sum().as_secs_f64();
+        encoder.encode_histogram::<NoLabelSet>(sum, self.count(), &bands, None)
+    }
+
+    fn metric_type(&self) -> MetricType {
+        MetricType::Histogram
     }
 }
 
@@ -246,7 +290,7 @@ impl Sheet<'_> {
         let values = values
             .iter()
             .map(|(word, value)| ([(label, *word)], ConstGauge::new(*value)));
-        self.write_family(name, help, values)
+        self.write_family(name, help, None, values)
     }
 
     /// One count for each value of a label. The encoder adds `_total` to the name.
@@ -260,7 +304,17 @@ impl Sheet<'_> {
         let values = values
             .iter()
             .map(|(word, value)| ([(label, *word)], ConstCounter::new(*value)));
-        self.write_family(name, help, values)
+        self.write_family(name, help, None, values)
+    }
+
+    /// Durations in seconds for each set of labels.
+    fn histograms(
+        &mut self,
+        name: &str,
+        help: &str,
+        values: impl IntoIterator<Item = (Labels, Durations)>,
+    ) -> fmt::Result {
+        self.write_family(name, help, Some(&Unit::Seconds), values)
     }
 
     /// A 1 that is there for its labels.
@@ -270,7 +324,7 @@ impl Sheet<'_> {
         help: &str,
         labels: &[(&str, &str); N],
     ) -> fmt::Result {
-        self.write_family(name, help, [(*labels, ConstGauge::new(1_u64))])
+        self.write_family(name, help, None, [(*labels, ConstGauge::new(1_u64))])
     }
 
     fn write(
@@ -285,18 +339,19 @@ impl Sheet<'_> {
         metric.encode(encoder)
     }
 
-    fn write_family<'l, M: EncodeMetric, const N: usize>(
+    fn write_family<L: EncodeLabelSet, M: EncodeMetric>(
         &mut self,
         name: &str,
         help: &str,
-        values: impl IntoIterator<Item = ([(&'l str, &'l str); N], M)>,
+        unit: Option<&Unit>,
+        values: impl IntoIterator<Item = (L, M)>,
     ) -> fmt::Result {
         let mut values = values.into_iter().peekable();
         let Some((_, first)) = values.peek() else {
             return Ok(());
         };
         let kind = first.metric_type();
-        let mut encoder = self.encoder.encode_descriptor(name, help, None, kind)?;
+        let mut encoder = self.encoder.encode_descriptor(name, help, unit, kind)?;
         for (labels, metric) in values {
             metric.encode(encoder.encode_family(&labels)?)?;
         }
