@@ -63,8 +63,8 @@ pub mod telemetry;
 pub use control_plane::{
     AlreadyObserved, ControlPlane, Deliver, Delivered, HttpTransport, MAX_IN_FLIGHT, MetadataFault,
     Offered, Placed, PollError, PollEvent, PollReport, Poller, PollerOptions, Queued, Received,
-    ReceivedBody, RequestHead, Response, Sent, SetupError, Transport, TransportCause, UnderWay,
-    Undelivered,
+    ReceivedBody, RequestHead, Response, Sent, SetupError, Transport, TransportCause, Undelivered,
+    UnderWay,
 };
 pub use endpoint::{Endpoint, EndpointFault};
 pub use moorline_model as model;

@@ -320,12 +320,7 @@ impl Facts {
     }
 }
 
-fn add<K: Ord>(
-    to: &mut BTreeMap<K, Durations>,
-    word: K,
-    bounds: &'static Bounds,
-    took: Duration,
-) {
+fn add<K: Ord>(to: &mut BTreeMap<K, Durations>, word: K, bounds: &'static Bounds, took: Duration) {
     let durations = to.entry(word).or_insert_with(|| Durations::new(bounds));
     durations.add(took);
 }

@@ -245,6 +245,8 @@ async fn a_call_that_ends_after_a_reassignment_is_answered_under_its_own_token()
         (facts.deliveries.accepted, facts.deliveries.notifications),
         (1, 3)
     );
+    let times = [&facts.took.commands, &facts.took.deliveries];
+    assert!(times.iter().all(|times| times[&None].count() == 1));
     let last = record.polls().last().and_then(token_of);
     assert_eq!(last.as_deref(), Some("berth-2"));
     // Corrections change nothing of what the client says of its targets, on any request.

@@ -372,7 +372,10 @@ async fn the_page_gets_the_last_200_polls_in_order_and_counts_over_time() {
         let status = get(&monitor, "/status.json").await.json();
         expired = status["throughput"].as_array().unwrap().last().unwrap()["expired"].clone();
         let said = status["texts"]["throughput"].as_str().unwrap();
-        assert!(said.contains(" and 5 expired in the last ") || expired == 5, "{said}");
+        assert!(
+            said.contains(" and 5 expired in the last ") || expired == 5,
+            "{said}"
+        );
         if expired == 5 {
             break;
         }
@@ -440,7 +443,12 @@ async fn a_held_poll_is_told_and_makes_nothing_ready() {
             Some((_, time)) => {
                 assert!(time.ends_with('.') && time.contains(':'), "{time}");
                 let beginning = if under_way > 0 { "for " } else { "none" };
-                assert!(texts["poll-under-way"].as_str().unwrap().starts_with(beginning));
+                assert!(
+                    texts["poll-under-way"]
+                        .as_str()
+                        .unwrap()
+                        .starts_with(beginning)
+                );
             }
             None => assert!(!is_told, "{headline}"),
         }
@@ -517,10 +525,7 @@ fn parse_metrics(text: &str) -> BTreeMap<String, f64> {
         }
         if let Some(kind) = line.strip_prefix("# TYPE ") {
             let (name, kind) = kind.split_once(' ').expect("a type");
-            assert!(
-                ["counter", "gauge", "histogram"].contains(&kind),
-                "{line}"
-            );
+            assert!(["counter", "gauge", "histogram"].contains(&kind), "{line}");
             assert_eq!(kinds.insert(name, kind), None, "{line}");
             continue;
         }
@@ -673,7 +678,10 @@ async fn durations_are_counted_between_the_advised_bounds() {
     let canned = Canned::new();
     let monitor = canned.monitor().await;
     let fresh = get(&monitor, "/metrics").await.body;
-    assert!(!fresh.contains("_duration_seconds"), "nothing took any time");
+    assert!(
+        !fresh.contains("_duration_seconds"),
+        "nothing took any time"
+    );
     canned
         .polls([Says::Nothing, Says::Nothing, Says::Status(404)])
         .await;
@@ -692,25 +700,44 @@ async fn durations_are_counted_between_the_advised_bounds() {
     for (series, value) in [
         (r#"poll_duration_seconds_count{outcome="success"}"#, 2.0),
         (r#"poll_duration_seconds_count{outcome="other"}"#, 1.0),
-        (r#"poll_duration_seconds_bucket{outcome="success",le="300"}"#, 2.0),
+        (
+            r#"poll_duration_seconds_bucket{outcome="success",le="300"}"#,
+            2.0,
+        ),
         (r#"command_duration_seconds_bucket{le="1"}"#, 0.0),
         (r#"command_duration_seconds_bucket{le="2"}"#, 1.0),
         (r#"command_duration_seconds_bucket{le="300"}"#, 1.0),
         (r#"command_duration_seconds_bucket{le="+Inf"}"#, 2.0),
         ("command_duration_seconds_count", 2.0),
         ("command_duration_seconds_sum", 401.5),
-        (r#"command_duration_seconds_bucket{error_type="connect",le="0.02"}"#, 1.0),
-        (r#"command_duration_seconds_count{error_type="connect"}"#, 1.0),
+        (
+            r#"command_duration_seconds_bucket{error_type="connect",le="0.02"}"#,
+            1.0,
+        ),
+        (
+            r#"command_duration_seconds_count{error_type="connect"}"#,
+            1.0,
+        ),
         (r#"delivery_duration_seconds_bucket{le="0.075"}"#, 2.0),
         (r#"delivery_duration_seconds_bucket{le="0.1"}"#, 3.0),
-        (r#"delivery_duration_seconds_bucket{error_type="http_error",le="10"}"#, 0.0),
-        (r#"delivery_duration_seconds_count{error_type="http_error"}"#, 1.0),
+        (
+            r#"delivery_duration_seconds_bucket{error_type="http_error",le="10"}"#,
+            0.0,
+        ),
+        (
+            r#"delivery_duration_seconds_count{error_type="http_error"}"#,
+            1.0,
+        ),
     ] {
         let series = format!("moorline_{series}");
         assert_eq!(found.get(&series), Some(&value), "{series}");
     }
     let bounds = found.keys().filter(|series| series.contains("_bucket{le="));
-    assert_eq!(bounds.count(), 30, "14 bounds and one more, of two histograms");
+    assert_eq!(
+        bounds.count(),
+        30,
+        "14 bounds and one more, of two histograms"
+    );
 }
 
 /// spec-test: PRIV-1

@@ -425,7 +425,10 @@ mod tests {
         let (bad, good) = (Cause::PollsFail(FAULT), Cause::PollsSucceed);
         let under_way = Cause::PollUnderWay;
         for (polls, causes) in [
-            (Readiness::Starting, vec![Cause::NoPollYet, under_way.clone()]),
+            (
+                Readiness::Starting,
+                vec![Cause::NoPollYet, under_way.clone()],
+            ),
             (BAD, vec![bad, under_way]),
             (GOOD, vec![good]),
         ] {
@@ -434,7 +437,9 @@ mod tests {
             facts.poll_under_way_since = Some(SECS_7);
             let (level, reasons) = judge(&facts, []);
             assert_eq!(level, without, "{polls:?}");
-            let under_way = reasons.iter().find(|reason| reason.cause == Cause::PollUnderWay);
+            let under_way = reasons
+                .iter()
+                .find(|reason| reason.cause == Cause::PollUnderWay);
             assert!(under_way.is_none_or(|reason| reason.since == SECS_7));
             let found: Vec<_> = reasons.into_iter().map(|reason| reason.cause).collect();
             assert_eq!(found, causes);
@@ -448,11 +453,35 @@ mod tests {
         let down = Cause::TargetDown(Channel::main(), CONNECT);
         let (good, bad) = (Cause::PollsSucceed, Cause::PollsFail(FAULT));
         let rows = [
-            (20_000, GOOD, Target::Unknown, Level::Ready, vec![good.clone(), full(false)]),
-            (15_001, GOOD, Target::Unknown, Level::Ready, vec![good.clone(), full(false)]),
-            (15_000, GOOD, Target::Unknown, Level::Degraded, vec![full(true), good.clone()]),
+            (
+                20_000,
+                GOOD,
+                Target::Unknown,
+                Level::Ready,
+                vec![good.clone(), full(false)],
+            ),
+            (
+                15_001,
+                GOOD,
+                Target::Unknown,
+                Level::Ready,
+                vec![good.clone(), full(false)],
+            ),
+            (
+                15_000,
+                GOOD,
+                Target::Unknown,
+                Level::Degraded,
+                vec![full(true), good.clone()],
+            ),
             (0, GOOD, DOWN, Level::Degraded, vec![full(true), down, good]),
-            (0, BAD, Target::Unknown, Level::Unready, vec![bad, full(true)]),
+            (
+                0,
+                BAD,
+                Target::Unknown,
+                Level::Unready,
+                vec![bad, full(true)],
+            ),
         ];
         for (since, polls, target, level, causes) in rows {
             let since = Duration::from_millis(since);

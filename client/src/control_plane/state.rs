@@ -11,8 +11,8 @@ use rand::rngs::StdRng;
 use rand::{RngExt, SeedableRng};
 use tokio::time::Instant;
 
-use super::{Placed, UnderWay};
 use super::event::Offered;
+use super::{Placed, UnderWay};
 
 /// The placement and the schedule of one client behind one short lock, which is never held across
 /// an await.

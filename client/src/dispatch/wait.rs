@@ -30,6 +30,11 @@ impl Wait {
         }
     }
 
+    /// How long ago the command was received.
+    pub(super) fn elapsed(self) -> Duration {
+        self.received.elapsed()
+    }
+
     /// Whether nobody waits for the answer any more.
     // spec: CMD-19
     pub(super) fn is_over(self) -> bool {

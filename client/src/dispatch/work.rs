@@ -9,12 +9,14 @@ use moorline_model::wire::{
     Command, CommandKind, FailureSource, ResponseBody, ResponseType, TunnelFailure,
 };
 use tokio::sync::mpsc;
+use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 use super::wait::Wait;
 use super::{Dispatcher, Ends, at};
 use crate::control_plane::{Deliver, Delivered, Queued, Response, Undelivered};
 use crate::target::{Answer, Call, Notes, Target, Termination};
+use crate::telemetry::AnswerTimes;
 
 /// How many messages of the target may wait to be delivered.
 const NOTES: usize = 64;
@@ -176,8 +178,15 @@ impl<T: Deliver, G: Target> Dispatcher<T, G> {
         let Some(response) = work.response(&body) else {
             return true;
         };
+        let began = Instant::now();
         let (until, cancel) = (work.wait.end(), &work.ends.deliveries);
         let sent = self.client.respond(&response, until, cancel).await;
+        let times = AnswerTimes {
+            command: work.wait.elapsed(),
+            delivery: began.elapsed(),
+        };
+        let given_up = sent.err().map(|undelivered| undelivered.fault);
+        self.telemetry.answer_ended(times, answer.failure, given_up);
         if sent.is_err_and(|undelivered| undelivered.fault == DeliveryFault::DeadlinePassed) {
             return false;
         }

@@ -239,9 +239,17 @@ impl Checks<'_> {
              Number(entry.innerText.match(/: (\\d+)$/)?.[1] ?? 0)).reduce((sum, one) => sum + one, 0)",
         );
         assert_eq!(counted, polls);
-        let legend = self.browser.evaluate("document.getElementById('legend').innerText");
+        let legend = self
+            .browser
+            .evaluate("document.getElementById('legend').innerText");
         // A 502 is an answer, too.
-        assert!(legend.as_str().unwrap().contains("destination failure, no token to drop: 1"), "{legend}");
+        assert!(
+            legend
+                .as_str()
+                .unwrap()
+                .contains("destination failure, no token to drop: 1"),
+            "{legend}"
+        );
         assert_eq!(
             self.browser
                 .evaluate("document.querySelectorAll('#table tr').length"),
@@ -272,7 +280,10 @@ impl Checks<'_> {
         assert_eq!(self.text("commands-failed"), failed.to_string());
         assert_eq!(self.text("running"), "3");
         let said = self.text("throughput");
-        assert!(said.contains(" answered, 10 failed and 4 expired in"), "{said}");
+        assert!(
+            said.contains(" answered, 10 failed and 4 expired in"),
+            "{said}"
+        );
         self.browser
             .until(&format!("{top}.startsWith('highest bar: ')"));
         for tone in ["answered", "failed", "expired"] {
