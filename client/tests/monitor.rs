@@ -358,6 +358,13 @@ async fn the_page_gets_the_last_200_polls_in_order_and_counts_over_time() {
             .iter()
             .all(|poll| poll["verdict"] == "success" && poll["commands"] == 1)
     );
+    assert!(polls.iter().all(|poll| poll["took_seconds"].is_f64()));
+    // Nobody waits for so long here.
+    assert!(
+        polls
+            .iter()
+            .all(|poll| poll["pause_after_seconds"].is_null())
+    );
     let notes = status["throughput"].as_array().unwrap();
     assert!((1..=121).contains(&notes.len()));
     assert_eq!(notes.last().unwrap()["received"], 203);

@@ -13,6 +13,9 @@ use super::history::Note;
 use crate::control_plane::{Placed, PollEvent, UnderWay};
 use crate::telemetry::{DeliveryCounts, Facts, PollCounts, TargetFacts};
 
+/// How long no poll may be under way before the timeline shows that. Ordinary delays are not longer.
+const PAUSE_SHOWN: Duration = Duration::from_secs(10);
+
 /// Everything that was known of a client at one moment.
 #[derive(Debug)]
 pub(super) struct Snapshot {
@@ -375,6 +378,9 @@ pub(super) struct Status<'a> {
 struct PollView<'a> {
     #[serde(flatten)]
     ended: Moment,
+    took_seconds: f64,
+    /// For how long after it no poll was under way, where that is worth a mark.
+    pause_after_seconds: Option<f64>,
     #[serde(flatten)]
     event: &'a PollEvent,
 }
@@ -392,10 +398,18 @@ struct NoteView {
 impl<'a> Status<'a> {
     pub(super) fn of(snapshot: &'a Snapshot, notes: &[Note]) -> Self {
         let texts = super::page::texts(snapshot, notes);
-        let poll = |(at, event): &'a (Duration, PollEvent)| PollView {
+        let poll = |((at, event), pause): (&'a (Duration, PollEvent), Duration)| PollView {
             ended: snapshot.moment(snapshot.age(*at)),
+            took_seconds: seconds(event.took),
+            pause_after_seconds: (pause > PAUSE_SHOWN).then(|| seconds(pause)),
             event,
         };
+        let recent = &snapshot.facts.recent;
+        let spans = recent
+            .iter()
+            .map(|(at, event)| (snapshot.age(*at), event.took));
+        let under_way_for = snapshot.under_way_for().unwrap_or_default();
+        let pauses = pauses(&spans.collect::<Vec<_>>(), under_way_for);
         let note = |note: &Note| NoteView {
             noted: snapshot.moment(snapshot.age(note.at)),
             received: note.received,
@@ -409,10 +423,24 @@ impl<'a> Status<'a> {
                 .into_iter()
                 .map(|(place, text)| (place.to_owned(), text.into()))
                 .collect(),
-            polls: snapshot.facts.recent.iter().map(poll).collect(),
+            polls: recent.iter().zip(pauses).map(poll).collect(),
             throughput: notes.iter().map(note).collect(),
         }
     }
+}
+
+/// For how long no poll was under way after each of some that ended so long ago, oldest first, and took
+/// so long. `under_way_for` is how long ago the oldest began that has not ended.
+fn pauses(ended: &[(Duration, Duration)], under_way_for: Duration) -> Vec<Duration> {
+    let mut next_began = under_way_for;
+    let pause = |(ago, took): &(Duration, Duration)| {
+        let pause = ago.saturating_sub(next_began);
+        next_began = next_began.max(ago.saturating_add(*took));
+        pause
+    };
+    let mut pauses: Vec<_> = ended.iter().rev().map(pause).collect();
+    pauses.reverse();
+    pauses
 }
 
 /// Seconds, to the millisecond.
@@ -428,4 +456,41 @@ pub(super) fn seconds(duration: Duration) -> f64 {
 )]
 fn whole_seconds(duration: Duration) -> f64 {
     duration.as_secs() as f64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_pause_is_time_in_which_no_poll_was_under_way() {
+        let after_each = |ended: &[(u64, u64)], under_way_for| {
+            let secs = Duration::from_secs;
+            let spans: Vec<_> = ended
+                .iter()
+                .map(|(ago, took)| (secs(*ago), secs(*took)))
+                .collect();
+            let pauses = pauses(&spans, secs(under_way_for));
+            pauses.iter().map(Duration::as_secs).collect::<Vec<_>>()
+        };
+        let none: Vec<u64> = Vec::new();
+        assert_eq!(after_each(&[], 7), none);
+        assert_eq!(after_each(&[(90, 30), (60, 30), (30, 30)], 30), [0, 0, 0]);
+        assert_eq!(after_each(&[(90, 1), (30, 20)], 12), [40, 18]);
+        assert_eq!(
+            after_each(&[(90, 1), (30, 20)], 0),
+            [40, 30],
+            "none is under way"
+        );
+        assert_eq!(
+            after_each(&[(90, 1), (60, 1), (30, 65)], 0),
+            [0, 0, 30],
+            "held over both"
+        );
+        assert_eq!(
+            after_each(&[(90, 1), (60, 1)], 80),
+            [10, 0],
+            "still held over one"
+        );
+    }
 }

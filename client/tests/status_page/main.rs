@@ -17,6 +17,7 @@ mod browser;
 mod canned;
 
 use std::io::Write;
+use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::Duration;
@@ -24,6 +25,7 @@ use std::time::Duration;
 use browser::Browser;
 use canned::{Canned, SECRETS, Says};
 use moorline::model::wire::{Channel, FailureSource};
+use moorline::telemetry::Limits;
 use serde_json::json;
 
 /// Names the program to use.
@@ -84,9 +86,10 @@ fn the_page_shows_a_person_what_is_so() {
         runtime: &runtime,
     };
     checks.shows_everything_and_follows_changes();
+    checks.a_full_queue_is_seen();
     checks.says_so_when_the_client_is_gone();
     checks.tells_something_without_scripts();
-    println!("status page: 3 scenes checked");
+    println!("status page: 4 scenes checked");
 }
 
 struct Checks<'a> {
@@ -234,6 +237,13 @@ impl Checks<'_> {
              && mark.getAttribute('aria-label') === mark.title)",
         );
         assert_eq!(words, true);
+        for (place, begins) in [("from", "first ended "), ("to", "last ended ")] {
+            let time = self.browser.evaluate(&format!(
+                "document.getElementById('timeline-{place}').textContent"
+            ));
+            let time = time.as_str().unwrap();
+            assert!(time.starts_with(begins) && time.contains(':'), "{time}");
+        }
         let counted = self.browser.evaluate(
             "[...document.querySelectorAll('#legend li')].map((entry) => \
              Number(entry.innerText.match(/: (\\d+)$/)?.[1] ?? 0)).reduce((sum, one) => sum + one, 0)",
@@ -255,6 +265,60 @@ impl Checks<'_> {
                 .evaluate("document.querySelectorAll('#table tr').length"),
             20
         );
+    }
+
+    /// The queue is full and no poll is under way: that is said at once, degrades after a while, and
+    /// leaves a mark in the timeline.
+    fn a_full_queue_is_seen(&mut self) {
+        let canned = self.runtime.block_on(busy());
+        canned.telemetry.limits(Limits {
+            queue: 20,
+            concurrency: NonZeroUsize::new(10).unwrap(),
+        });
+        canned
+            .telemetry
+            .commands(|counts| (counts.queued, counts.running) = (20, 10));
+        let monitor = self.runtime.block_on(canned.monitor());
+        let origin = format!("http://{}", monitor.address());
+        self.open_drawn(&origin);
+        assert_eq!(self.text("queued"), "20 of 20");
+        assert_eq!(self.text("running"), "10 of 10");
+        let told = "the queue is full: no more polls until a place is free";
+        assert_eq!(self.text("reason-2"), told);
+        self.browser
+            .until("document.documentElement.dataset.level === 'degraded'");
+        assert_eq!(self.text("reason-1"), told);
+        assert!(
+            self.text("headline")
+                .starts_with("No more commands are taken")
+        );
+        self.browser
+            .until("document.querySelectorAll('#timeline .pause').length === 1");
+        let last = "document.querySelector('#timeline li:last-child').title";
+        let last = self.browser.evaluate(last);
+        assert!(
+            last.as_str()
+                .unwrap()
+                .starts_with("no poll under way for 1"),
+            "{last}"
+        );
+        self.is_readable_everywhere("full");
+
+        // It moves again, and the mark stays where it is.
+        canned.telemetry.commands(|counts| counts.queued = 0);
+        self.runtime.block_on(canned.polls([Says::Status(503)]));
+        let held = self.runtime.block_on(canned.holds());
+        self.browser.until(
+            "document.querySelector('[data-text=headline]').textContent.startsWith('Waiting for the first successful poll since ')",
+        );
+        assert_eq!(self.text("reason-2"), "a poll waits for its answer");
+        assert!(self.text("poll-under-way").starts_with("for "));
+        let marks = "[...document.querySelectorAll('#timeline li')].slice(-3).map((mark) => mark.innerText).join('')";
+        assert_eq!(self.browser.evaluate(marks), "2…!");
+        self.is_readable_everywhere("waiting");
+        self.asked_for_nothing_else(&origin);
+        held.abort();
+        self.runtime.block_on(monitor.stop());
     }
 
     /// Counts rise while the page is open: numbers and bars follow.
@@ -295,10 +359,10 @@ impl Checks<'_> {
     /// In light and dark, wide and narrow: nothing sticks out, and every text stands out.
     fn is_readable_everywhere(&mut self, scene: &str) {
         for (width, dark) in [
-            (1200, false),
-            (1200, true),
-            (400, false),
-            (400, true),
+            (1280, false),
+            (1280, true),
+            (390, false),
+            (390, true),
             (320, true),
         ] {
             self.browser.view(width, dark);
@@ -318,7 +382,7 @@ impl Checks<'_> {
                 if dark { "dark" } else { "light" }
             ));
         }
-        self.browser.view(1200, false);
+        self.browser.view(1280, false);
     }
 
     fn asked_for_nothing_else(&mut self, origin: &str) {
