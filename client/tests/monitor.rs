@@ -23,7 +23,10 @@ use capture::Captured;
 use moorline::model::delivery::DeliveryFault;
 use moorline::model::wire::{Channel, FailureSource, TunnelFailure};
 use moorline::monitor::{ListenAddress, Monitor};
+use moorline::run::{Client, ClientSettings, TargetSettings};
+use moorline::target::{CommandLine, StdioTargetSettings};
 use moorline::telemetry::{AnswerTimes, Limits};
+use moorline::{ApiKey, Endpoint, Settings, TunnelId};
 use serde_json::Value;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
@@ -487,6 +490,27 @@ async fn a_held_poll_is_told_and_makes_nothing_ready() {
             "No commands arrive.",
         ]
     );
+}
+
+/// spec-test: RPT-13
+#[tokio::test]
+async fn a_whole_client_shows_its_own_limits() {
+    let settings = Settings::new(
+        Endpoint::parse("http://127.0.0.1:9").unwrap(),
+        TunnelId::new("tunnel").unwrap(),
+        ApiKey::new("key").unwrap(),
+    );
+    let server = StdioTargetSettings::new(CommandLine::parse("never-started").unwrap());
+    let targets = BTreeMap::from([(Channel::main(), TargetSettings::Stdio(server))]);
+    let mut settings = ClientSettings::new(settings, targets);
+    settings.poller.queue = 7;
+    settings.dispatch.concurrency = NonZeroUsize::new(3).unwrap();
+    settings.monitor = Some(ListenAddress::parse("127.0.0.1:0", false).unwrap());
+    let client = Client::start(settings).await.unwrap();
+    let address = client.monitor_address().unwrap();
+    let health = ask(address, "GET", "/health", "localhost").await.json();
+    assert_eq!(health["commands"]["queued_limit"], 7);
+    assert_eq!(health["commands"]["running_limit"], 3);
 }
 
 /// spec-test: RPT-13
