@@ -229,7 +229,8 @@ fn targets(snapshot: &Snapshot) -> Vec<(&'static str, String)> {
         };
         targets.iter().map(line).collect::<Vec<_>>().join("\n")
     };
-    let since = |since| span(snapshot.age(since));
+    // A number stays with its unit where the line is short.
+    let since = |since| span(snapshot.age(since)).replace(' ', "\u{a0}");
     let state = |target: &TargetFacts| match target.health.state() {
         Target::Unknown => "not asked yet".to_owned(),
         Target::Up { since: at } => format!("answers, for {}", since(at)),
