@@ -169,6 +169,66 @@ async fn statuses_without_an_answer_are_failures_with_their_provenance() {
     }
 }
 
+/// Whoever called finds out where to authorise, and keeps its session.
+/// spec-test: CMD-41
+#[tokio::test]
+async fn a_failure_keeps_the_headers_of_the_answer_that_was_none() {
+    let challenge = r#"Bearer resource_metadata="https://a.example/.well-known/x""#;
+    for message in [PING, r#"{"jsonrpc":"2.0","method":"n"}"#] {
+        for (body, kind) in [
+            ("", "text/plain"),
+            (
+                r#"{"error":"invalid_token"}"#,
+                "application/json; charset=utf-8",
+            ),
+        ] {
+            let reply = Answer::status(401)
+                .with_body(body)
+                .with_header("Content-Type", kind)
+                .with_header("Set-Cookie", "c=1")
+                .with_header("WWW-Authenticate", challenge)
+                .with_header("Mcp-Session-Id", "s");
+            let (answered, _, _) = exchange(message, reply).await;
+            assert_eq!(answered.code, 401);
+            assert_eq!(tunnel_failure(&answered)["upstream_status"], 401);
+            let expected = support::target::lines(&[
+                ("Content-Type", &["application/json"]),
+                ("Mcp-Session-Id", &["s"]),
+                ("WWW-Authenticate", &[challenge]),
+            ]);
+            assert_eq!(answered.headers, expected);
+        }
+    }
+}
+
+/// spec-test: CMD-22
+#[tokio::test]
+async fn an_error_keeps_its_status_though_its_body_cannot_be_read() {
+    let mut service = ScriptedService::start().unwrap();
+    let mut settings = settings(&service.endpoint());
+    settings.answer_limit = 200;
+    let target = HttpTarget::new(settings).unwrap();
+    for (status, reply, kind) in [
+        (
+            503,
+            Answer::status(503).with_body("x".repeat(201)),
+            "answer_too_large",
+        ),
+        (
+            401,
+            Answer::status(401).with_body("x").cut(0, CutBy::Close),
+            "connection_closed",
+        ),
+    ] {
+        let serve = async { service.next_request().await.unwrap().answer(reply).await };
+        let (answered, _) = tokio::join!(answer(&target, call(PING)), serve);
+        let told = tunnel_failure(&answered);
+        assert_eq!(told["source"], "target_http");
+        assert_eq!(told["upstream_status"], status);
+        assert_eq!(told["transport_error_kind"], kind);
+    }
+}
+
 /// spec-test: CMD-22
 #[tokio::test]
 async fn a_success_that_is_no_answer_is_a_fault_of_the_protocol() {
@@ -621,6 +681,23 @@ async fn a_termination_is_a_delete_and_may_fail_too() {
     let failed = target.terminate(termination(&[])).await;
     assert_eq!(failed.kind, ResponseType::SessionTerminationResponse);
     assert_eq!(tunnel_failure(&failed)["source"], "connect");
+}
+
+/// What a POST says with that status, a DELETE says too; the session is no longer than before.
+/// spec-test: CMD-42
+#[tokio::test]
+async fn a_termination_that_the_server_cannot_answer_is_a_failure() {
+    for (status, code) in [(503, 503), (500, 500), (302, 502)] {
+        let mut service = ScriptedService::start().unwrap();
+        let target = target(&service.endpoint());
+        let reply = Answer::json(status, "{}").with_header("Mcp-Session-Id", "s");
+        let serve = async { service.next_request().await.unwrap().answer(reply).await };
+        let (ended, _) = tokio::join!(target.terminate(termination(&[])), serve);
+        assert_eq!(ended.kind, ResponseType::SessionTerminationResponse);
+        assert_eq!(tunnel_failure(&ended)["source"], "target_http");
+        assert_eq!((ended.code, ended.headers.len()), (code, 2), "{status}");
+        assert!(!ended.by_target);
+    }
 }
 
 /// One slow tool blocks no other.

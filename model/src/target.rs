@@ -42,35 +42,11 @@ const WITHHELD_HEADERS: [&str; 17] = [
     "via",
 ];
 
-/// What kind of body an answer of the target announces.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum ContentKind {
-    /// Server-sent events: notifications first, the answer last.
-    EventStream,
-    /// JSON.
-    Json,
-    /// Anything else, or nothing at all. Its body may hold an answer all the same.
-    Other,
-}
+/// The `Content-Type` of the POST of a message, and of every answer that is made here.
+pub const MESSAGE_CONTENT_TYPE: &str = "application/json";
 
-/// What an answer of the target means. Its text is borrowed from the body.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Judged<'a> {
-    /// The target took a message that asks for no answer.
-    Accepted {
-        /// The target's status, 200 to 299.
-        code: u16,
-    },
-    /// No answer that could be passed on.
-    Failure(TunnelFailure),
-    /// A JSON-RPC response or error for this request, to be passed on byte for byte.
-    PassThrough {
-        /// The target's status.
-        code: u16,
-        /// The whole body.
-        text: &'a str,
-    },
-}
+/// The `Accept` of the POST of a message.
+pub const MESSAGE_ACCEPT: &str = "application/json, text/event-stream";
 
 /// What one event of a target's answer means.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -138,92 +114,140 @@ pub fn request_headers(headers: &[(String, Vec<String>)]) -> Vec<(String, String
         .flat_map(|(_, value)| list_members(value))
         .collect();
     lines()
-        .filter(|(name, value)| is_header_name(name) && is_header_value(value.as_bytes()))
-        .filter(|(name, _)| !is_withheld(name) && !names(&hop_by_hop, name))
+        .filter(|(name, value)| may_be_sent(name) && is_header_value(value.as_bytes()))
+        .filter(|(name, _)| !names(&hop_by_hop, name))
         .map(|(name, value)| (name.to_owned(), value.to_owned()))
         .collect()
 }
 
-/// What a `Content-Type` announces, whatever its parameters.
-// spec: CMD-24
+/// Whether a header of this name may go to the target, be it a command's or a configured one.
 #[must_use]
-pub fn content_kind(value: Option<&[u8]>) -> ContentKind {
-    let text = value.and_then(header_text).unwrap_or_default();
-    let media_type = text.split(';').next().unwrap_or_default().trim();
-    if media_type.eq_ignore_ascii_case("text/event-stream") {
-        ContentKind::EventStream
-    } else if media_type.eq_ignore_ascii_case("application/json") {
-        ContentKind::Json
-    } else {
-        ContentKind::Other
-    }
+pub fn may_be_sent(name: &str) -> bool {
+    is_header_name(name) && !is_withheld(name)
 }
 
-/// Judges a complete answer. `request` is the id of the message that was sent; `None`: it was a
-/// notification or a response, which ask for none. The content type is not consulted: a valid answer
-/// is one whatever it is called.
+/// The headers of an answer without any of the target's.
+#[must_use]
+pub fn json_headers() -> Vec<(String, Vec<String>)> {
+    made_answer_headers(Vec::new())
+}
+
+/// The headers of an answer that is made here in the place of one of the target's: those of the
+/// target's as [`answer_headers`] gives them, a challenge of a 401 and a session among them, with the
+/// type of the body made here.
+// spec: CMD-41
+#[must_use]
+pub fn made_answer_headers(of_target: Vec<(String, Vec<String>)>) -> Vec<(String, Vec<String>)> {
+    const TYPE: &str = "Content-Type";
+    let kept = of_target
+        .into_iter()
+        .filter(|(name, _)| !name.eq_ignore_ascii_case(TYPE));
+    let made = (TYPE.to_owned(), vec![MESSAGE_CONTENT_TYPE.to_owned()]);
+    [made].into_iter().chain(kept).collect()
+}
+
+/// Whether an answer is a stream of events, by its status and the value of its `Content-Type`. Errors
+/// come whole, whatever they are called.
+// spec: CMD-24
+#[must_use]
+pub fn is_event_stream(status: u16, content_type: Option<&[u8]>) -> bool {
+    let text = content_type.and_then(header_text).unwrap_or_default();
+    let media_type = text.split(';').next().unwrap_or_default().trim();
+    is_success(status) && media_type.eq_ignore_ascii_case("text/event-stream")
+}
+
+/// Judges the whole body that answers `request`: it is to be passed on byte for byte, with its status,
+/// if it is a JSON-RPC response or error for this request. The content type is not consulted: a valid
+/// answer is one whatever it is called.
+///
+/// # Errors
 ///
 /// A 2xx without a valid answer is a fault of the protocol, and any other status without one is an
 /// HTTP error.
 // spec: CMD-21, CMD-22
-#[must_use]
-pub fn judge<'a>(request: Option<&RawId>, status: u16, body: &'a [u8]) -> Judged<'a> {
-    let success = (200..=299).contains(&status);
-    match request {
-        None if success => return Judged::Accepted { code: status },
-        None => {}
-        Some(request) => {
-            let text = std::str::from_utf8(body).ok();
-            if let Some(text) = text.filter(|text| answers(text, request)) {
-                return Judged::PassThrough { code: status, text };
-            }
-        }
+pub fn judge_answer(request: &RawId, status: u16, body: Vec<u8>) -> Result<String, TunnelFailure> {
+    let text = String::from_utf8(body).ok();
+    match text.filter(|text| answers(text, request)) {
+        Some(text) => Ok(text),
+        None => Err(by_status(status, INVALID_ANSWER)),
     }
-    Judged::Failure(TunnelFailure {
-        source: if success {
-            FailureSource::Protocol
-        } else {
-            FailureSource::TargetHttp {
-                status: Some(status),
-            }
-        },
-        transport_error_kind: None,
-        upstream_response_received: true,
-    })
 }
 
-/// Judges one event of an answer that is a stream. `request` is the id of the message that was sent.
-/// MCP sends its messages in events of the kind `message` alone.
+/// Judges the answer to a message that asks for none, by its status alone.
+///
+/// # Errors
+///
+/// Any status but 2xx.
+// spec: CMD-22
+pub fn judge_acceptance(status: u16) -> Result<(), TunnelFailure> {
+    if is_success(status) {
+        Ok(())
+    } else {
+        Err(by_status(status, INVALID_ANSWER))
+    }
+}
+
+/// Judges the answer to the termination of a session, by its status alone. A 4xx is an answer of the
+/// target, too: it does not know the session, or lets nobody end one.
+///
+/// # Errors
+///
+/// Any status but 2xx and 4xx: the target could not answer.
+// spec: CMD-42
+pub fn judge_termination(status: u16) -> Result<(), TunnelFailure> {
+    match status {
+        200..=299 | 400..=499 => Ok(()),
+        _ => Err(by_status(status, INVALID_ANSWER)),
+    }
+}
+
+/// The failure of an answer whose body could not be read because of `fault`. The status of an error
+/// stands, whatever becomes of its body.
+// spec: CMD-22
+#[must_use]
+pub fn by_status(status: u16, fault: TunnelFailure) -> TunnelFailure {
+    if is_success(status) {
+        return fault;
+    }
+    TunnelFailure {
+        source: FailureSource::TargetHttp {
+            status: Some(status),
+        },
+        ..fault
+    }
+}
+
+/// A whole answer that is none.
+const INVALID_ANSWER: TunnelFailure = TunnelFailure {
+    source: FailureSource::Protocol,
+    transport_error_kind: None,
+    upstream_response_received: true,
+};
+
+/// Judges one event of a stream that answers `request`. MCP sends its messages in events of the kind
+/// `message` alone.
 // spec: CMD-24
 #[must_use]
-pub fn judge_event(request: Option<&RawId>, event: &Event) -> EventMeaning {
+pub fn judge_event(request: &RawId, event: &Event) -> EventMeaning {
     if event.event != "message" {
         return EventMeaning::Nothing;
     }
     match Message::parse(&event.data) {
         Ok(Message::Notification { .. } | Message::Request { .. }) => EventMeaning::Notification,
-        Ok(Message::Response { id } | Message::Error { id: Some(id) }) if Some(&id) == request => {
+        Ok(Message::Response { id } | Message::Error { id: Some(id) }) if id == *request => {
             EventMeaning::Answer
         }
         _ => EventMeaning::Nothing,
     }
 }
 
-/// The failure of a request whose stream is over without its answer. `complete` says whether the
-/// stream came to its own end, or was cut off.
+/// The failure of a request whose stream came to its own end without the answer.
 // spec: CMD-22, CMD-24
-#[must_use]
-pub fn stream_without_answer(complete: bool) -> TunnelFailure {
-    TunnelFailure {
-        source: if complete {
-            FailureSource::Protocol
-        } else {
-            FailureSource::TransportClosed
-        },
-        transport_error_kind: Some("stream_ended"),
-        upstream_response_received: true,
-    }
-}
+pub const STREAM_WITHOUT_ANSWER: TunnelFailure = TunnelFailure {
+    source: FailureSource::Protocol,
+    transport_error_kind: Some("stream_ended"),
+    upstream_response_received: true,
+};
 
 /// Whether a text is a valid JSON-RPC response or error for this request.
 // spec: CMD-21
@@ -233,6 +257,10 @@ pub fn answers(text: &str, request: &RawId) -> bool {
         Ok(Message::Response { id } | Message::Error { id: Some(id) }) => id == *request,
         _ => false,
     }
+}
+
+fn is_success(status: u16) -> bool {
+    (200..=299).contains(&status)
 }
 
 /// A header value without the space around it, if it is a text and not empty.
@@ -420,33 +448,54 @@ mod tests {
         assert_eq!(requested(named), ["x-three: 3"]);
     }
 
-    // spec-test: CMD-24
+    // spec-test: CMD-41
     #[test]
-    fn tells_streams_from_json() {
-        for (value, kind) in [
-            ("text/event-stream", ContentKind::EventStream),
+    fn an_answer_made_here_keeps_the_headers_of_the_targets_but_its_type() {
+        let json = || {
             (
-                " Text/Event-Stream ; charset=utf-8",
-                ContentKind::EventStream,
-            ),
-            ("application/json", ContentKind::Json),
-            ("application/json;charset=utf-8", ContentKind::Json),
-            ("text/event-streams", ContentKind::Other),
-            ("text/html", ContentKind::Other),
-            ("", ContentKind::Other),
-        ] {
-            assert_eq!(content_kind(Some(value.as_bytes())), kind, "{value}");
-        }
-        assert_eq!(content_kind(None), ContentKind::Other);
-        assert_eq!(content_kind(Some(b"\xff")), ContentKind::Other);
+                "Content-Type".to_owned(),
+                vec![MESSAGE_CONTENT_TYPE.to_owned()],
+            )
+        };
+        let challenge = || ("WWW-Authenticate".to_owned(), vec!["Bearer".to_owned()]);
+        let html = ("Content-Type".to_owned(), vec!["text/html".to_owned()]);
+        assert_eq!(json_headers(), [json()]);
+        assert_eq!(
+            made_answer_headers(vec![challenge()]),
+            [json(), challenge()]
+        );
+        let both = made_answer_headers(vec![html, challenge()]);
+        assert_eq!(both, [json(), challenge()]);
     }
 
-    fn failure(source: FailureSource) -> Judged<'static> {
-        Judged::Failure(TunnelFailure {
+    // spec-test: CMD-24
+    #[test]
+    fn a_stream_is_told_by_its_type_and_is_never_an_error() {
+        for (value, is_stream) in [
+            ("text/event-stream", true),
+            (" Text/Event-Stream ; charset=utf-8", true),
+            ("application/json", false),
+            ("text/event-streams", false),
+            ("", false),
+        ] {
+            for status in [200, 202, 299] {
+                let told = is_event_stream(status, Some(value.as_bytes()));
+                assert_eq!(told, is_stream, "{value}");
+            }
+            for status in [199, 300, 401, 500] {
+                assert!(!is_event_stream(status, Some(value.as_bytes())), "{value}");
+            }
+        }
+        assert!(!is_event_stream(200, None));
+        assert!(!is_event_stream(200, Some(b"\xff")));
+    }
+
+    fn failure(source: FailureSource) -> TunnelFailure {
+        TunnelFailure {
             source,
             transport_error_kind: None,
             upstream_response_received: true,
-        })
+        }
     }
 
     // spec-test: CMD-21
@@ -459,8 +508,8 @@ mod tests {
             r#"{"jsonrpc":"2.0","id":"a","error":{"code":-32601,"message":"no","data":[]}}"#,
         ] {
             for status in [200, 202, 302, 400, 404, 500, 503] {
-                let judged = judge(Some(&request), status, text.as_bytes());
-                assert_eq!(judged, Judged::PassThrough { code: status, text });
+                let judged = judge_answer(&request, status, text.into());
+                assert_eq!(judged.as_deref(), Ok(text));
             }
         }
     }
@@ -483,28 +532,53 @@ mod tests {
             br#"{"error":"unauthorized"}"#,
         ] {
             for status in [200, 202, 204, 299] {
-                let judged = judge(Some(&request), status, body);
-                assert_eq!(judged, failure(FailureSource::Protocol), "{status}");
+                let judged = judge_answer(&request, status, body.into());
+                assert_eq!(judged, Err(failure(FailureSource::Protocol)), "{status}");
             }
             for status in [100, 199, 300, 302, 401, 404, 500, 599, 700] {
-                let judged = judge(Some(&request), status, body);
+                let judged = judge_answer(&request, status, body.into());
                 let status = Some(status);
-                assert_eq!(judged, failure(FailureSource::TargetHttp { status }));
+                assert_eq!(judged, Err(failure(FailureSource::TargetHttp { status })));
             }
         }
     }
 
+    // spec-test: CMD-22, CMD-42
     #[test]
-    fn what_asks_for_no_answer_is_accepted_by_the_status_alone() {
-        let answer = br#"{"jsonrpc":"2.0","id":1,"result":{}}"#;
-        for body in [b"".as_slice(), answer, b"\xff"] {
-            for code in [200, 202, 204, 299] {
-                assert_eq!(judge(None, code, body), Judged::Accepted { code });
-            }
-            for code in [199, 300, 400, 404, 500] {
-                let source = FailureSource::TargetHttp { status: Some(code) };
-                assert_eq!(judge(None, code, body), failure(source), "{code}");
-            }
+    fn what_asks_for_no_answer_is_judged_by_the_status_alone() {
+        for (code, accepts, ends) in [
+            (199, false, false),
+            (200, true, true),
+            (299, true, true),
+            (300, false, false),
+            (400, false, true),
+            (404, false, true),
+            (405, false, true),
+            (499, false, true),
+            (500, false, false),
+            (503, false, false),
+            (600, false, false),
+        ] {
+            let source = FailureSource::TargetHttp { status: Some(code) };
+            let judged = |good: bool| if good { Ok(()) } else { Err(failure(source)) };
+            assert_eq!(judge_acceptance(code), judged(accepts), "{code}");
+            assert_eq!(judge_termination(code), judged(ends), "{code}");
+        }
+    }
+
+    // spec-test: CMD-22
+    #[test]
+    fn an_error_keeps_its_status_whatever_becomes_of_its_body() {
+        for (status, source) in [
+            (200, FailureSource::Protocol),
+            (401, FailureSource::TargetHttp { status: Some(401) }),
+            (503, FailureSource::TargetHttp { status: Some(503) }),
+        ] {
+            let fault = TunnelFailure {
+                transport_error_kind: Some("answer_too_large"),
+                ..failure(FailureSource::Protocol)
+            };
+            assert_eq!(by_status(status, fault), TunnelFailure { source, ..fault });
         }
     }
 
@@ -544,22 +618,11 @@ mod tests {
             ("", EventMeaning::Nothing),
             ("{}", EventMeaning::Nothing),
         ] {
-            let found = judge_event(Some(&request), &event("message", data));
+            let found = judge_event(&request, &event("message", data));
             assert_eq!(found, meaning, "{data}");
-            let other = judge_event(Some(&request), &event("other", data));
+            let other = judge_event(&request, &event("other", data));
             assert_eq!(other, EventMeaning::Nothing, "{data}");
         }
-        let unasked = judge_event(None, &event("message", answer));
-        assert_eq!(unasked, EventMeaning::Nothing);
-    }
-
-    // spec-test: CMD-22, CMD-24
-    #[test]
-    fn a_stream_without_an_answer_says_how_it_ended() {
-        let of = |complete| stream_without_answer(complete).source;
-        assert_eq!(of(true), FailureSource::Protocol);
-        assert_eq!(of(false), FailureSource::TransportClosed);
-        assert!(stream_without_answer(true).upstream_response_received);
     }
 
     proptest! {
@@ -571,9 +634,8 @@ mod tests {
             status in any::<u16>(),
         ) {
             let id = RawId::of_text(&text);
-            let _ = judge(Some(&id), status, &value);
-            let _ = judge(None, status, &value);
-            let _ = content_kind(Some(&value));
+            let _ = judge_answer(&id, status, value.clone());
+            let _ = is_event_stream(status, Some(&value));
             let lines = [(&*name, &*value), ("connection", &value), ("Mcp-Session-Id", &value)];
             prop_assert!(answer_headers(lines).len() <= 1);
             let _ = request_headers(&[(name, vec![text])]);

@@ -6,6 +6,7 @@ mod stdio;
 use std::future::Future;
 
 use moorline_model::awaited::{Awaited, INVALID_MESSAGE};
+use moorline_model::target::{json_headers, made_answer_headers};
 use moorline_model::wire::{FailureSource, ResponseType, TunnelFailure};
 use serde_json::value::RawValue;
 use tokio::sync::mpsc;
@@ -56,7 +57,9 @@ pub trait Target: Send + Sync + 'static {
     /// # Cancellation
     ///
     /// Dropping the future gives the call up: its late answer is discarded, and nothing else that
-    /// the target is asked suffers.
+    /// the target is asked suffers. Only an `initialize` over a pipe is no call like others: the
+    /// server cannot be used without its answer, so that the pipe is closed and with it end the calls
+    /// on it.
     fn call(&self, call: Call, notes: Notes) -> impl Future<Output = Answer> + Send;
 
     /// Ends the session that the header lines of a termination command name.
@@ -114,6 +117,19 @@ impl Answer {
         Self::refused(awaited.kind(), failure, awaited.error(&failure))
     }
 
+    /// The same, where the target's answer had these header lines at least.
+    // spec: CMD-41
+    fn failed_with(
+        awaited: &Awaited,
+        failure: TunnelFailure,
+        headers: Vec<(String, Vec<String>)>,
+    ) -> Self {
+        Self {
+            headers: made_answer_headers(headers),
+            ..Self::failed(awaited, failure)
+        }
+    }
+
     /// An error that is made here, with its text.
     fn refused(kind: ResponseType, failure: TunnelFailure, json: String) -> Self {
         Self {
@@ -138,14 +154,6 @@ fn failure(source: FailureSource, kind: Option<&'static str>, received: bool) ->
         transport_error_kind: kind,
         upstream_response_received: received,
     }
-}
-
-/// The header lines of an answer that came without any.
-fn json_headers() -> Vec<(String, Vec<String>)> {
-    vec![(
-        "Content-Type".to_owned(),
-        vec!["application/json".to_owned()],
-    )]
 }
 
 /// Waits for a future until a deadline; `None` when that has passed.

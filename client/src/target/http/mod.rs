@@ -7,15 +7,15 @@ mod request;
 use std::fmt;
 
 use ::http::header::CONTENT_TYPE;
-use ::http::{HeaderMap, HeaderName, HeaderValue};
+use ::http::{HeaderName, HeaderValue};
 use moorline_model::awaited::Awaited;
 use moorline_model::jsonrpc::RawId;
 use moorline_model::sse::{DEFAULT_EVENT_LIMIT, EventStream, EventStreamFault};
 use moorline_model::target::{
-    ContentKind, EventMeaning, Judged, answer_headers, content_kind, judge, judge_event,
-    stream_without_answer,
+    EventMeaning, STREAM_WITHOUT_ANSWER, answer_headers, by_status, is_event_stream,
+    judge_acceptance, judge_answer, judge_event, judge_termination,
 };
-use moorline_model::wire::{FailureSource, ResponseType, TunnelFailure};
+use moorline_model::wire::{FailureSource, TunnelFailure};
 use tokio::time::Instant;
 use url::Url;
 
@@ -127,43 +127,17 @@ impl HttpTarget {
         let message = Box::<str>::from(call.message).into_string();
         let request = self.requests.post(&call.headers, message)?;
         let (response, head) = self.send(request, call.deadline).await?;
-        let Some(id) = awaited.request() else {
-            return match judge(None, head.status, b"") {
-                Judged::Failure(failure) => Err(failure),
-                Judged::Accepted { code } | Judged::PassThrough { code, .. } => {
-                    Ok(Answer::acknowledged(code, head.headers, true))
-                }
-            };
-        };
-        let json = within(call.deadline, async {
-            if head.streams_events() {
-                self.read_events(response, id, notes).await
-            } else {
-                self.read_whole(response, id, head.status).await
-            }
-        });
-        let json = json.await.unwrap_or(Err(timed_out(true)))?;
-        Ok(Answer {
-            code: head.status,
-            headers: head.headers,
-            json: Some(json),
-            kind: ResponseType::JsonRpcResponse,
-            failure: None,
-            by_target: true,
-        })
+        let json = within(call.deadline, self.read(response, &head, awaited, notes)).await;
+        let json = json.unwrap_or(Err(timed_out(true)));
+        let json = json.map_err(|fault| by_status(head.status, fault));
+        Ok(head.answer(awaited, json))
     }
 
-    async fn delete(&self, call: &Termination) -> Result<Answer, TunnelFailure> {
+    async fn delete(&self, call: &Termination, awaited: &Awaited) -> Result<Answer, TunnelFailure> {
         let request = self.requests.delete(&call.headers)?;
         let (_, head) = self.send(request, call.deadline).await?;
-        Ok(Answer {
-            code: head.status,
-            headers: head.headers,
-            json: None,
-            kind: ResponseType::SessionTerminationResponse,
-            failure: None,
-            by_target: true,
-        })
+        let json = judge_termination(head.status).map(|()| None);
+        Ok(head.answer(awaited, json))
     }
 
     /// Sends a request and waits for the head of its response.
@@ -187,6 +161,25 @@ impl HttpTarget {
         }
     }
 
+    /// Reads what the target answers to a message, as far as it asks for anything.
+    async fn read(
+        &self,
+        response: reqwest::Response,
+        head: &Head,
+        awaited: &Awaited,
+        notes: &Notes,
+    ) -> Result<Option<String>, TunnelFailure> {
+        let Some(id) = awaited.request() else {
+            return judge_acceptance(head.status).map(|()| None);
+        };
+        let json = if head.is_event_stream {
+            self.read_events(response, id, notes).await
+        } else {
+            self.read_whole(response, id, head.status).await
+        };
+        json.map(Some)
+    }
+
     /// Reads a body to its end. Gives it, if it is the answer.
     async fn read_whole(
         &self,
@@ -202,13 +195,7 @@ impl HttpTarget {
             body.extend_from_slice(&chunk);
         }
         self.dump.body(DUMPED, &body);
-        match judge(Some(id), status, &body) {
-            Judged::PassThrough { .. } => {
-                String::from_utf8(body).map_err(|_| broken("answer_not_utf8"))
-            }
-            Judged::Failure(failure) => Err(failure),
-            Judged::Accepted { .. } => Err(broken("answer_missing")),
-        }
+        judge_answer(id, status, body)
     }
 
     /// Reads events up to the answer, and passes on what comes before. What comes after is not read.
@@ -225,7 +212,7 @@ impl HttpTarget {
             let pushed = stream.push(&chunk, &mut events);
             for event in events.drain(..) {
                 self.dump.body(DUMPED, event.data.as_bytes());
-                match judge_event(Some(id), &event) {
+                match judge_event(id, &event) {
                     EventMeaning::Answer => return Ok(event.data),
                     // Whoever wants no notes has dropped the other end, and still gets the answer.
                     EventMeaning::Notification => drop(notes.send(event.data).await),
@@ -234,7 +221,7 @@ impl HttpTarget {
             }
             pushed.map_err(|fault| broken(event_fault(fault)))?;
         }
-        Err(stream_without_answer(true))
+        Err(STREAM_WITHOUT_ANSWER)
     }
 }
 
@@ -248,8 +235,9 @@ impl Target for HttpTarget {
     }
 
     async fn terminate(&self, call: Termination) -> Answer {
-        let answer = self.delete(&call).await;
-        answer.unwrap_or_else(|failure| Answer::failed(&Awaited::by_termination(), failure))
+        let awaited = Awaited::by_termination();
+        let answer = self.delete(&call, &awaited).await;
+        answer.unwrap_or_else(|failure| Answer::failed(&awaited, failure))
     }
 }
 
@@ -257,25 +245,36 @@ impl Target for HttpTarget {
 struct Head {
     status: u16,
     headers: Vec<(String, Vec<String>)>,
-    content: ContentKind,
+    is_event_stream: bool,
 }
 
 impl Head {
     fn of(response: &reqwest::Response) -> Self {
-        let headers: &HeaderMap = response.headers();
+        let status = response.status().as_u16();
+        let headers = response.headers();
         let lines = headers.iter();
         let lines = lines.map(|(name, value)| (name.as_str(), value.as_bytes()));
         let kind = headers.get(CONTENT_TYPE).map(HeaderValue::as_bytes);
         Self {
-            status: response.status().as_u16(),
+            status,
             headers: answer_headers(lines),
-            content: content_kind(kind),
+            is_event_stream: is_event_stream(status, kind),
         }
     }
 
-    /// Errors come whole, whatever they are called.
-    fn streams_events(&self) -> bool {
-        (200..=299).contains(&self.status) && self.content == ContentKind::EventStream
+    /// The answer with this head: the target's own, or one that is made here in its place.
+    fn answer(self, awaited: &Awaited, json: Result<Option<String>, TunnelFailure>) -> Answer {
+        match json {
+            Ok(json) => Answer {
+                code: self.status,
+                headers: self.headers,
+                json,
+                kind: awaited.kind(),
+                failure: None,
+                by_target: true,
+            },
+            Err(failure) => Answer::failed_with(awaited, failure, self.headers),
+        }
     }
 }
 

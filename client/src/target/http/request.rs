@@ -2,7 +2,7 @@
 
 use ::http::header::{ACCEPT, CONTENT_TYPE, USER_AGENT};
 use ::http::{HeaderMap, HeaderName, HeaderValue, Method};
-use moorline_model::target::request_headers;
+use moorline_model::target::{MESSAGE_ACCEPT, MESSAGE_CONTENT_TYPE, may_be_sent, request_headers};
 use moorline_model::wire::{FailureSource, TunnelFailure};
 use url::Url;
 
@@ -30,11 +30,8 @@ impl Requests {
     ) -> Result<reqwest::Request, TunnelFailure> {
         let mut request = self.request(Method::POST, headers)?;
         let headers = request.headers_mut();
-        headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
-        headers.insert(
-            ACCEPT,
-            HeaderValue::from_static("application/json, text/event-stream"),
-        );
+        headers.insert(CONTENT_TYPE, HeaderValue::from_static(MESSAGE_CONTENT_TYPE));
+        headers.insert(ACCEPT, HeaderValue::from_static(MESSAGE_ACCEPT));
         *request.body_mut() = Some(message.into());
         Ok(request)
     }
@@ -83,7 +80,7 @@ impl Requests {
 fn allowed(headers: Vec<(HeaderName, HeaderValue)>) -> HeaderMap {
     let mut all = HeaderMap::new();
     for (name, mut value) in headers {
-        if passes(&name) {
+        if may_be_sent(name.as_str()) {
             value.set_sensitive(true);
             // Nobody configures the 32768 headers after which this fails.
             let _ = all.try_append(name, value);
@@ -95,11 +92,6 @@ fn allowed(headers: Vec<(HeaderName, HeaderValue)>) -> HeaderMap {
         }
     }
     all
-}
-
-fn passes(name: &HeaderName) -> bool {
-    let line = (name.as_str().to_owned(), vec!["x".to_owned()]);
-    !request_headers(&[line]).is_empty()
 }
 
 /// More or stranger headers than a request can carry.
