@@ -15,9 +15,6 @@ pub struct ResponseDeadline {
 }
 
 impl ResponseDeadline {
-    /// No deadline.
-    pub const NEVER: Self = Self { at: None };
-
     /// The deadline of a command with this `response_timeout`. `received` is when the head of the
     /// poll's response arrived: one instant for all the commands in it.
     // spec: CMD-18
@@ -52,13 +49,6 @@ impl ResponseDeadline {
     pub fn expired(&self, now: Duration) -> bool {
         self.at.is_some_and(|at| now >= at)
     }
-
-    /// How much time is left, zero when it is too late; `None` for a command without a deadline.
-    // spec: CMD-18
-    #[must_use]
-    pub fn remaining(&self, now: Duration) -> Option<Duration> {
-        self.at.map(|at| at.saturating_sub(now))
-    }
 }
 
 #[cfg(test)]
@@ -71,16 +61,16 @@ mod tests {
     #[test]
     fn expires_at_its_instant_and_not_before() {
         let deadline = ResponseDeadline::new(MS(100), Some(MS(50)));
-        for (now, expired, left) in [
-            (0, false, 150),
-            (100, false, 50),
-            (149, false, 1),
-            (150, true, 0),
-            (151, true, 0),
-            (900, true, 0),
+        assert_eq!(deadline.at(), Some(MS(150)));
+        for (now, expired) in [
+            (0, false),
+            (100, false),
+            (149, false),
+            (150, true),
+            (151, true),
+            (900, true),
         ] {
             assert_eq!(deadline.expired(MS(now)), expired, "{now}");
-            assert_eq!(deadline.remaining(MS(now)), Some(MS(left)), "{now}");
         }
     }
 
@@ -89,15 +79,13 @@ mod tests {
     fn a_timeout_of_zero_has_expired_on_receipt() {
         let deadline = ResponseDeadline::new(MS(100), Some(Duration::ZERO));
         assert!(deadline.expired(MS(100)));
-        assert_eq!(deadline.remaining(MS(100)), Some(Duration::ZERO));
     }
 
     // spec-test: CMD-18
     #[test]
     fn without_a_timeout_it_never_expires() {
         let never = ResponseDeadline::new(MS(100), None);
-        assert_eq!(never, ResponseDeadline::NEVER);
-        assert_eq!((never.at(), never.remaining(Duration::MAX)), (None, None));
+        assert_eq!(never.at(), None);
         assert!(!never.expired(Duration::MAX));
     }
 
@@ -114,7 +102,8 @@ mod tests {
         let late = ResponseDeadline::new(MS(100), Some(MS(1_000)));
         assert_eq!(early.capped(MS(105), MS(20)).at(), Some(MS(110)));
         assert_eq!(late.capped(MS(105), MS(20)).at(), Some(MS(125)));
-        let capped = ResponseDeadline::NEVER.capped(MS(5), DEFAULT_CONNECTION_MAX_TTL);
+        let never = ResponseDeadline::new(MS(100), None);
+        let capped = never.capped(MS(5), DEFAULT_CONNECTION_MAX_TTL);
         assert_eq!(capped.at(), Some(MS(600_005)));
     }
 
