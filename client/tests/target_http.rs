@@ -384,6 +384,158 @@ async fn a_stream_that_ends_without_the_answer_is_a_failure() {
     }
 }
 
+/// One call against these answers, one a request. Gives the answer, what came before it, and the
+/// requests.
+async fn exchanges(replies: Vec<Answer>) -> (Answered, Vec<String>, Vec<RecordedRequest>) {
+    let mut service = ScriptedService::start().unwrap();
+    let target = target(&format!("{}/mcp?team=a", service.endpoint()));
+    let asked = call_with(
+        PING,
+        &[
+            ("Mcp-Session-Id", &["s"]),
+            ("Mcp-Protocol-Version", &["2025-11-25"]),
+            ("Authorization", &["Bearer of the caller"]),
+            ("Last-Event-ID", &["of the caller"]),
+        ],
+    );
+    let serve = async {
+        let mut requests = Vec::new();
+        for reply in replies {
+            let exchange = service.next_request().await.unwrap();
+            requests.push(exchange.request.clone());
+            exchange.answer(reply).await;
+        }
+        requests
+    };
+    let ((answered, notes), requests) = tokio::join!(run(&target, asked), serve);
+    assert_eq!(service.counts().requests, requests.len() as u64);
+    (answered, notes, requests)
+}
+
+fn note(number: u8) -> String {
+    format!(r#"{{"jsonrpc":"2.0","method":"n{number}"}}"#)
+}
+
+/// A server may close a stream to be asked for the rest later, and a connection may break.
+/// spec-test: CMD-43
+#[tokio::test]
+async fn a_stream_that_ends_after_an_id_goes_on_where_it_ended() {
+    let [one, two] = [note(1), note(2)];
+    let whole = format!("id: a-1\ndata: {one}\n\n");
+    let unfinished = format!("{whole}id: a-2\ndata: {two}\n");
+    let rest = format!("id: a-2\ndata: {two}\n\ndata: {PONG}\n\n");
+    let cut = |by| events(format!("{unfinished}\n")).cut(unfinished.len(), by);
+    for first in [
+        events(whole),
+        events(unfinished.clone()),
+        cut(CutBy::Close),
+        cut(CutBy::Reset),
+    ] {
+        let first = first.with_header("Mcp-Session-Id", "s");
+        let (answered, notes, requests) = exchanges(vec![first, events(rest.clone())]).await;
+        assert_eq!(answered.json.as_deref(), Some(PONG));
+        assert!(answered.failure.is_none() && answered.by_target);
+        assert_eq!(answered.headers[1].0, "Mcp-Session-Id", "the first head");
+        assert_eq!(notes, [&*one, &*two], "none is lost, none comes twice");
+        let [post, get] = &requests[..] else {
+            panic!("{requests:?}");
+        };
+        assert_eq!((&*post.method, &*get.method), ("POST", "GET"));
+        assert_eq!((&*get.target, get.body.len()), ("/mcp?team=a", 0));
+        for (name, value) in [
+            ("last-event-id", "a-1"),
+            ("accept", "text/event-stream"),
+            ("mcp-session-id", "s"),
+            ("mcp-protocol-version", "2025-11-25"),
+            ("authorization", "Bearer of the caller"),
+        ] {
+            assert_eq!(get.sole_header(name), Some(value.as_bytes()), "{name}");
+        }
+        assert_eq!(get.sole_header("content-type"), None);
+    }
+}
+
+/// Each stream ends after one more event, as often as the server likes.
+/// spec-test: CMD-43
+#[tokio::test]
+async fn a_stream_goes_on_as_often_as_something_new_comes() {
+    let steps = (1..=7).map(|step| events(format!("id: {step}\ndata:\n\n")));
+    let steps = steps.chain([events(format!("data: {PONG}\n\n"))]).collect();
+    let (answered, notes, requests) = exchanges(steps).await;
+    assert_eq!(answered.json.as_deref(), Some(PONG));
+    assert!(notes.is_empty());
+    let from = |request: &RecordedRequest| request.sole_header("last-event-id").map(<[u8]>::to_vec);
+    let from: Vec<_> = requests.iter().skip(1).filter_map(from).collect();
+    assert_eq!(from, [b"1", b"2", b"3", b"4", b"5", b"6", b"7"]);
+}
+
+/// A call whose stream is not gone on with, after so many requests.
+async fn fails_after(replies: Vec<Answer>, source: &str) {
+    let asked = replies.len();
+    let (answered, notes, requests) = exchanges(replies).await;
+    let told = tunnel_failure(&answered);
+    assert_eq!(told["source"], source);
+    assert_eq!(told["upstream_response_received"], true);
+    assert_eq!((requests.len(), notes.len()), (asked, 0));
+    let posts = requests.iter().filter(|request| request.method == "POST");
+    assert_eq!(posts.count(), 1, "the message is never sent twice");
+}
+
+fn primed() -> Answer {
+    events("id: 1\ndata:\n\n")
+}
+
+/// spec-test: CMD-43
+#[tokio::test]
+async fn a_stream_that_does_not_go_on_is_a_failure() {
+    fails_after(vec![events("data:\n\n")], "protocol").await;
+    for refusal in [
+        Answer::status(405),
+        Answer::status(404),
+        Answer::json(200, PONG),
+    ] {
+        fails_after(vec![primed(), refusal], "protocol").await;
+    }
+}
+
+/// spec-test: CMD-44
+#[tokio::test]
+async fn a_stream_that_brings_nothing_new_is_given_up() {
+    let unavailable = [vec![primed()], vec![Answer::status(503); 5]].concat();
+    tokio::join!(
+        fails_after(vec![primed(); 6], "protocol"),
+        fails_after(unavailable, "target_http"),
+    );
+}
+
+/// spec-test: CMD-44
+#[tokio::test]
+async fn the_deadline_covers_the_wait_for_a_stream_and_its_rest() {
+    let hour = "id: 1\nretry: 3600000\ndata:\n\n";
+    for (first, rest) in [
+        (hour, None),
+        (
+            "id: 1\ndata:\n\n",
+            Some(Answer::Fault(TransportFault::Deadline)),
+        ),
+    ] {
+        let mut service = ScriptedService::start().unwrap();
+        let target = target(&service.endpoint());
+        let requests = if rest.is_some() { 2 } else { 1 };
+        let serve = async {
+            for reply in [Some(events(first)), rest].into_iter().flatten() {
+                service.next_request().await.unwrap().answer(reply).await;
+            }
+        };
+        let late = call_within(PING, Duration::from_millis(600));
+        let (answered, ()) = tokio::join!(answer(&target, late), serve);
+        let told = tunnel_failure(&answered);
+        assert_eq!(told["source"], "timeout");
+        assert_eq!(told["upstream_response_received"], true);
+        assert_eq!(service.counts().requests, requests);
+    }
+}
+
 /// spec-test: CMD-22
 #[tokio::test]
 async fn broken_connections_are_told_apart() {

@@ -13,6 +13,7 @@
 //! | [`jsonrpc`] | what a message is, which ids it names, and how to exchange them byte for byte |
 //! | [`target`] | which headers pass to and from an HTTP target, and what its answers mean |
 //! | [`sse`] | the events in a stream of bytes |
+//! | [`resumption`] | when the stream that answers a call is asked for again |
 //! | [`pipe`] | which id each request has on a stdio pipe, and whom each line from it is for |
 //! | [`note_lane`] | how many messages of a pipe may wait to be delivered, and what follows when one is lost |
 //! | [`deadline`] | until when a command may be answered |
@@ -62,6 +63,7 @@ pub mod pipe;
 pub mod placement;
 pub mod poll;
 pub mod readiness;
+pub mod resumption;
 pub mod schedule;
 pub mod sse;
 pub mod target;

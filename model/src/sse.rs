@@ -16,8 +16,6 @@ pub struct Event {
     pub data: String,
     /// The id of this event, or of the last one before it that had any.
     pub id: Option<String>,
-    /// How long the stream asks to wait before reconnecting, if this event says so.
-    pub retry: Option<Duration>,
 }
 
 /// Why a stream cannot be read on.
@@ -45,6 +43,7 @@ pub struct EventStream {
     at_start: bool,
     pending: Pending,
     last_id: Option<String>,
+    retry: Option<Duration>,
     fault: Option<EventStreamFault>,
 }
 
@@ -54,7 +53,8 @@ struct Pending {
     event: String,
     /// `None` until there is a line of data: then the event has no data at all, and is none.
     data: Option<String>,
-    retry: Option<Duration>,
+    /// `None` until there is a line with an id: then it has that of the event before.
+    id: Option<String>,
 }
 
 impl EventStream {
@@ -69,6 +69,7 @@ impl EventStream {
             at_start: true,
             pending: Pending::default(),
             last_id: None,
+            retry: None,
             fault: None,
         }
     }
@@ -89,11 +90,27 @@ impl EventStream {
         read
     }
 
-    /// The id that a client names to go on after a lost connection (`Last-Event-Id`). Also set by an
-    /// event without data, which is not given out.
+    /// The id that a client names to go on after a lost connection (`Last-Event-Id`): that of the last
+    /// event that arrived whole. Also set by an event without data, which is not given out.
     #[must_use]
     pub fn last_event_id(&self) -> Option<&str> {
         self.last_id.as_deref()
+    }
+
+    /// How long the stream asks to wait before it is asked for again, if it ever said so.
+    #[must_use]
+    pub fn retry(&self) -> Option<Duration> {
+        self.retry
+    }
+
+    /// Forgets what a lost connection left unfinished: what comes next is the start of a new one, on
+    /// which the stream goes on after its last event.
+    pub fn reconnect(&mut self) {
+        *self = Self {
+            last_id: self.last_id.take(),
+            retry: self.retry,
+            ..Self::new(self.limit)
+        };
     }
 
     fn read(&mut self, bytes: &[u8], events: &mut Vec<Event>) -> Result<(), EventStreamFault> {
@@ -130,8 +147,9 @@ impl EventStream {
 
     fn held(&self) -> usize {
         let data = self.pending.data.as_ref().map_or(0, String::len);
-        let id = self.last_id.as_ref().map_or(0, String::len);
-        [self.line.len(), self.pending.event.len(), data, id]
+        let id = self.pending.id.as_ref().map_or(0, String::len);
+        let last_id = self.last_id.as_ref().map_or(0, String::len);
+        [self.line.len(), self.pending.event.len(), data, id, last_id]
             .iter()
             .fold(0, |sum, len| sum.saturating_add(*len))
     }
@@ -155,7 +173,10 @@ impl EventStream {
     }
 
     fn event_ended(&mut self, events: &mut Vec<Event>) {
-        let Pending { event, data, retry } = std::mem::take(&mut self.pending);
+        let Pending { event, data, id } = std::mem::take(&mut self.pending);
+        if let Some(id) = id {
+            self.last_id = (!id.is_empty()).then_some(id);
+        }
         let Some(data) = data else {
             return;
         };
@@ -167,7 +188,6 @@ impl EventStream {
             },
             data,
             id: self.last_id.clone(),
-            retry,
         });
     }
 
@@ -183,7 +203,7 @@ impl EventStream {
             b"data" => self.data(text(value)?),
             b"event" => text(value)?.clone_into(&mut self.pending.event),
             b"id" => self.id(text(value)?),
-            b"retry" => self.retry(value),
+            b"retry" => self.retry_after(value),
             // Comments, whose name is empty, and fields that mean nothing.
             _ => {}
         }
@@ -199,15 +219,15 @@ impl EventStream {
 
     fn id(&mut self, value: &str) {
         if !value.contains('\0') {
-            self.last_id = (!value.is_empty()).then(|| value.to_owned());
+            self.pending.id = Some(value.to_owned());
         }
     }
 
-    fn retry(&mut self, value: &[u8]) {
+    fn retry_after(&mut self, value: &[u8]) {
         let digits = !value.is_empty() && value.iter().all(u8::is_ascii_digit);
         let text = std::str::from_utf8(value).ok().filter(|_| digits);
         if let Some(millis) = text.and_then(|text| text.parse().ok()) {
-            self.pending.retry = Some(Duration::from_millis(millis));
+            self.retry = Some(Duration::from_millis(millis));
         }
     }
 }
@@ -298,7 +318,7 @@ mod tests {
     }
 
     #[test]
-    fn tells_how_long_to_wait_with_the_event_that_says_it() {
+    fn tells_how_long_to_wait_from_the_line_on_that_says_it() {
         for (value, millis) in [
             ("3000", Some(3_000)),
             ("0", Some(0)),
@@ -308,10 +328,12 @@ mod tests {
             ("1.5", None),
             ("18446744073709551616", None),
         ] {
-            let text = format!("retry: {value}\ndata: a\n\ndata: b\n\n");
-            let (events, _) = read_all(&[text.as_bytes()], 100);
-            let waits: Vec<_> = events.iter().map(|event| event.retry).collect();
-            assert_eq!(waits, [millis.map(Duration::from_millis), None], "{value}");
+            let mut stream = EventStream::new(100);
+            assert_eq!(stream.retry(), None);
+            let text = format!("retry: {value}\n");
+            stream.push(text.as_bytes(), &mut Vec::new()).unwrap();
+            stream.push(b"data: a\n\n", &mut Vec::new()).unwrap();
+            assert_eq!(stream.retry(), millis.map(Duration::from_millis), "{value}");
         }
     }
 
@@ -322,8 +344,30 @@ mod tests {
         assert_eq!(stream.last_event_id(), None);
         stream.push(b"id: p-1\n\n", &mut events).unwrap();
         assert_eq!((stream.last_event_id(), events.len()), (Some("p-1"), 0));
-        stream.push(b"id:\n", &mut events).unwrap();
+        stream.push(b"id: p-2\ndata: a\n", &mut events).unwrap();
+        assert_eq!(stream.last_event_id(), Some("p-1"), "unfinished");
+        stream.push(b"id:\n\n", &mut events).unwrap();
         assert_eq!(stream.last_event_id(), None);
+    }
+
+    // spec-test: CMD-43
+    #[test]
+    fn goes_on_after_its_last_event_on_a_new_connection() {
+        let mut stream = EventStream::new(100);
+        let mut events = Vec::new();
+        let cut = b"retry: 5\nid: 1\n\nevent: e\nid: 2\ndata: a\r";
+        stream.push(cut, &mut events).unwrap();
+        stream.reconnect();
+        assert_eq!(stream.last_event_id(), Some("1"));
+        assert_eq!(stream.retry(), Some(Duration::from_millis(5)));
+        stream.push(b"\n\xef\xbb\xbf\n", &mut events).unwrap();
+        assert_eq!(events, [], "nothing is left of the event that was cut off");
+        stream.reconnect();
+        stream
+            .push(b"\xef\xbb\xbfdata: b\n\n", &mut events)
+            .unwrap();
+        let (event, data, id) = ("message".to_owned(), "b".to_owned(), Some("1".to_owned()));
+        assert_eq!(events, [Event { event, data, id }]);
     }
 
     #[test]

@@ -590,7 +590,6 @@ mod tests {
             event: kind.to_owned(),
             data: data.to_owned(),
             id: None,
-            retry: None,
         };
         let answer = r#"{"jsonrpc":"2.0","id":1,"result":{}}"#;
         for (data, meaning) in [

@@ -10,13 +10,14 @@ use ::http::header::CONTENT_TYPE;
 use ::http::{HeaderName, HeaderValue};
 use moorline_model::awaited::Awaited;
 use moorline_model::jsonrpc::RawId;
+use moorline_model::resumption::{Refusal, Resumption, judge_resumed};
 use moorline_model::sse::{DEFAULT_EVENT_LIMIT, EventStream, EventStreamFault};
 use moorline_model::target::{
     EventMeaning, STREAM_WITHOUT_ANSWER, answer_headers, by_status, is_event_stream,
     judge_acceptance, judge_answer, judge_event, judge_termination,
 };
 use moorline_model::wire::{FailureSource, TunnelFailure};
-use tokio::time::Instant;
+use tokio::time::{Instant, sleep};
 use url::Url;
 
 pub(crate) use self::cause::failure_of;
@@ -68,7 +69,8 @@ pub struct ClientIdentity {
 /// A private MCP server behind a URL.
 ///
 /// A call is one POST. No redirect is followed and nothing is sent a second time: a response that
-/// breaks off is a failure, as the tool may have run.
+/// breaks off is a failure, as the tool may have run. Only the rest of a stream that the server lets
+/// go on later is asked for, by GET.
 pub struct HttpTarget {
     client: reqwest::Client,
     requests: Requests,
@@ -127,8 +129,18 @@ impl HttpTarget {
         let message = Box::<str>::from(call.message).into_string();
         let request = self.requests.post(&call.headers, message)?;
         let (response, head) = self.send(request, call.deadline).await?;
-        let json = within(call.deadline, self.read(response, &head, awaited, notes)).await;
-        let json = json.unwrap_or(Err(timed_out(true)));
+        let json = within(call.deadline, async {
+            let Some(id) = awaited.request() else {
+                return judge_acceptance(head.status).map(|()| None);
+            };
+            let json = if head.is_event_stream {
+                self.read_events(response, &call.headers, id, notes).await
+            } else {
+                self.read_whole(response, id, head.status).await
+            };
+            json.map(Some)
+        });
+        let json = json.await.unwrap_or(Err(timed_out(true)));
         let json = json.map_err(|fault| by_status(head.status, fault));
         Ok(head.answer(awaited, json))
     }
@@ -161,25 +173,6 @@ impl HttpTarget {
         }
     }
 
-    /// Reads what the target answers to a message, as far as it asks for anything.
-    async fn read(
-        &self,
-        response: reqwest::Response,
-        head: &Head,
-        awaited: &Awaited,
-        notes: &Notes,
-    ) -> Result<Option<String>, TunnelFailure> {
-        let Some(id) = awaited.request() else {
-            return judge_acceptance(head.status).map(|()| None);
-        };
-        let json = if head.is_event_stream {
-            self.read_events(response, id, notes).await
-        } else {
-            self.read_whole(response, id, head.status).await
-        };
-        json.map(Some)
-    }
-
     /// Reads a body to its end. Gives it, if it is the answer.
     async fn read_whole(
         &self,
@@ -198,22 +191,64 @@ impl HttpTarget {
         judge_answer(id, status, body)
     }
 
-    /// Reads events up to the answer, and passes on what comes before. What comes after is not read.
-    // spec: CMD-24
+    /// Reads events up to the answer, from as many streams as the server makes of them.
+    // spec: CMD-24, CMD-43
     async fn read_events(
         &self,
-        mut response: reqwest::Response,
+        response: reqwest::Response,
+        headers: &[(String, Vec<String>)],
         id: &RawId,
         notes: &Notes,
     ) -> Result<String, TunnelFailure> {
         let mut stream = EventStream::new(self.answer_limit);
+        let mut resumption = Resumption::default();
+        let mut read = self.read_stream(response, &mut stream, id, notes).await?;
+        loop {
+            let failure = match read {
+                Read::Answer(text) => return Ok(text),
+                Read::End(failure) => failure,
+            };
+            let resume = resumption.after(&stream, failure)?;
+            sleep(resume.wait).await;
+            let request = self.requests.resume(headers, resume.last_event_id)?;
+            read = match self.resume(request).await {
+                Err(Refusal::ForGood(failure)) => return Err(failure),
+                Err(Refusal::ForNow(failure)) => Read::End(failure),
+                Ok(response) => {
+                    stream.reconnect();
+                    self.read_stream(response, &mut stream, id, notes).await?
+                }
+            };
+        }
+    }
+
+    /// Asks for the rest of a stream. Whoever waits for it keeps the deadline.
+    async fn resume(&self, request: reqwest::Request) -> Result<reqwest::Response, Refusal> {
+        let sent = self.send(request, None).await;
+        let (response, head) = sent.map_err(Refusal::ForNow)?;
+        judge_resumed(head.status, head.is_event_stream).map(|()| response)
+    }
+
+    /// Reads one stream up to the answer, and passes on what comes before. What comes after is not read.
+    async fn read_stream(
+        &self,
+        mut response: reqwest::Response,
+        stream: &mut EventStream,
+        id: &RawId,
+        notes: &Notes,
+    ) -> Result<Read, TunnelFailure> {
         let mut events = Vec::new();
-        while let Some(chunk) = next_chunk(&mut response).await? {
+        loop {
+            let chunk = match next_chunk(&mut response).await {
+                Ok(Some(chunk)) => chunk,
+                Ok(None) => return Ok(Read::End(STREAM_WITHOUT_ANSWER)),
+                Err(failure) => return Ok(Read::End(failure)),
+            };
             let pushed = stream.push(&chunk, &mut events);
             for event in events.drain(..) {
                 self.dump.body(DUMPED, event.data.as_bytes());
                 match judge_event(id, &event) {
-                    EventMeaning::Answer => return Ok(event.data),
+                    EventMeaning::Answer => return Ok(Read::Answer(event.data)),
                     // Whoever wants no notes has dropped the other end, and still gets the answer.
                     EventMeaning::Notification => drop(notes.send(event.data).await),
                     EventMeaning::Nothing => {}
@@ -221,8 +256,15 @@ impl HttpTarget {
             }
             pushed.map_err(|fault| broken(event_fault(fault)))?;
         }
-        Err(STREAM_WITHOUT_ANSWER)
     }
+}
+
+/// What one stream of events gave.
+enum Read {
+    /// The answer.
+    Answer(String),
+    /// Nothing, and this is the failure if nothing more can be had.
+    End(TunnelFailure),
 }
 
 impl Target for HttpTarget {

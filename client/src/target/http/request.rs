@@ -2,11 +2,14 @@
 
 use ::http::header::{ACCEPT, CONTENT_TYPE, USER_AGENT};
 use ::http::{HeaderMap, HeaderName, HeaderValue, Method};
+use moorline_model::resumption::STREAM_ACCEPT;
 use moorline_model::target::{MESSAGE_ACCEPT, MESSAGE_CONTENT_TYPE, may_be_sent, request_headers};
 use moorline_model::wire::{FailureSource, TunnelFailure};
 use url::Url;
 
 use super::super::failure;
+
+const LAST_EVENT_ID: HeaderName = HeaderName::from_static("last-event-id");
 
 /// Makes the requests to one target.
 pub(super) struct Requests {
@@ -33,6 +36,20 @@ impl Requests {
         headers.insert(CONTENT_TYPE, HeaderValue::from_static(MESSAGE_CONTENT_TYPE));
         headers.insert(ACCEPT, HeaderValue::from_static(MESSAGE_ACCEPT));
         *request.body_mut() = Some(message.into());
+        Ok(request)
+    }
+
+    /// The GET of the rest of a stream, after the event of this id.
+    pub(super) fn resume(
+        &self,
+        headers: &[(String, Vec<String>)],
+        last_event_id: &str,
+    ) -> Result<reqwest::Request, TunnelFailure> {
+        let mut request = self.request(Method::GET, headers)?;
+        let id = HeaderValue::from_bytes(last_event_id.as_bytes()).map_err(|_| unfit())?;
+        let headers = request.headers_mut();
+        headers.insert(ACCEPT, HeaderValue::from_static(STREAM_ACCEPT));
+        headers.insert(LAST_EVENT_ID, id);
         Ok(request)
     }
 
