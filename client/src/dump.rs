@@ -1,13 +1,14 @@
 //! Dumps of HTTP exchanges for an operator who asked for them: never of polls, and with secrets masked.
 
 use http::HeaderMap;
-use moorline_model::dump::{shown_body, shown_value};
+use moorline_model::dump::{shown_body, shown_response, shown_value};
 
 use crate::control_plane::Lines;
 
 /// Writes exchanges to the log, at the level debug under the target `moorline::dump`, if it is on.
-/// What it writes holds the contents of commands and answers. Addresses are never in it.
-// spec: PRIV-6
+/// What it writes holds the contents of commands and answers. No address is in it but those that these
+/// contents name.
+// spec: PRIV-6, PRIV-10
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Dump {
     on: bool,
@@ -27,6 +28,13 @@ impl Dump {
                 body = shown_body(&Lines(&HeaderMap::new()), body),
                 "request"
             );
+        }
+    }
+
+    /// The POST of a response, which holds header lines in its body.
+    pub(crate) fn post(self, operation: &'static str, headers: &HeaderMap, body: &[u8]) {
+        if self.on {
+            self.request(operation, headers, shown_response(body).as_bytes());
         }
     }
 
@@ -64,7 +72,10 @@ impl Dump {
 fn shown(headers: &HeaderMap) -> String {
     let lines: Vec<String> = headers
         .iter()
-        .map(|(name, value)| format!("{name}: {}", shown_value(name.as_str(), value.as_bytes())))
+        .map(|(name, value)| {
+            let shown = shown_value(name.as_str(), value.as_bytes(), value.is_sensitive());
+            format!("{name}: {shown}")
+        })
         .collect();
     lines.join("; ")
 }

@@ -19,6 +19,7 @@ use moorline::target::{Call, HttpTarget, HttpTargetSettings, Target};
 use moorline_fixtures::answer::Answer;
 use moorline_fixtures::scripted::ScriptedService;
 use support::capture::Captured;
+use support::target::lines;
 use support::{KEY, LIMIT, TUNNEL, settings};
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
@@ -33,6 +34,10 @@ const POSTED: &str = "posted-text-9d2e";
 const SAID: &str = "service-text-41f0";
 const ASKED: &str = "asked-text-5e5e";
 const TOLD: &str = "told-text-c8c8";
+const SESSION: &str = "session-of-a-user-8e8e";
+const PLAIN: &str = "configured-secret-1f1f";
+const ELSEWHERE: &str = "https://elsewhere.example";
+const VERSION: &str = "2025-11-25";
 const PASSWORD: &str = "target-password-2b2b";
 
 fn capture() -> Captured {
@@ -78,12 +83,14 @@ async fn everything(dumps: bool) {
         request_id: "r",
         channel: &Channel::main(),
         json: Some(&json),
-        headers: &[],
+        headers: &[("Mcp-Session-Id".to_owned(), vec![SESSION.to_owned()])],
         code: 200,
         kind: ResponseType::JsonRpcResponse,
     };
     let response = moorline::Response::new(&command_token(), None, &body).unwrap();
-    let said = Answer::json(500, format!(r#"{{"said":"{SAID}"}}"#)).with_header("Set-Cookie", KEY);
+    let said = Answer::json(500, format!(r#"{{"said":"{SAID}"}}"#))
+        .with_header("Set-Cookie", KEY)
+        .with_header("Location", ELSEWHERE);
     let play = async { service.next_request().await.unwrap().answer(said).await };
     let _ = tokio::join!(client.respond(&response, None, &never), play);
     // A text that may speak about placement is withheld, whatever the operation.
@@ -97,10 +104,14 @@ async fn call_target(service: &mut ScriptedService, dumps: bool) {
     let url = format!("{}/mcp", service.endpoint()).parse().unwrap();
     let mut settings = HttpTargetSettings::new(url);
     settings.unsafe_http_dumps = dumps;
-    settings.extra_headers = vec![(
-        HeaderName::from_static("x-api-key"),
-        HeaderValue::from_static(PASSWORD),
-    )];
+    settings.extra_headers = [("x-api-key", PASSWORD), ("x-acme", PLAIN)]
+        .map(|(name, value)| {
+            (
+                HeaderName::from_static(name),
+                HeaderValue::from_static(value),
+            )
+        })
+        .to_vec();
     let target = HttpTarget::new(settings).unwrap();
     let message = format!(r#"{{"jsonrpc":"2.0","id":1,"method":"{ASKED}"}}"#);
     let json = format!(r#"{{"jsonrpc":"2.0","id":1,"result":"{TOLD}"}}"#);
@@ -113,10 +124,12 @@ async fn call_target(service: &mut ScriptedService, dumps: bool) {
     ] {
         let call = Call {
             message: serde_json::from_str(&message).unwrap(),
-            headers: vec![(
-                "Authorization".to_owned(),
-                vec![format!("Bearer {PASSWORD}")],
-            )],
+            headers: lines(&[
+                ("Authorization", &[&format!("Bearer {PASSWORD}")]),
+                ("Mcp-Session-Id", &[SESSION]),
+                ("Mcp-Protocol-Version", &[VERSION]),
+                ("Origin", &[ELSEWHERE]),
+            ]),
             deadline: None,
         };
         let (notes, _received) = mpsc::channel(1);
@@ -126,7 +139,7 @@ async fn call_target(service: &mut ScriptedService, dumps: bool) {
     }
 }
 
-/// spec-test: PRIV-1, PRIV-6, PRIV-9
+/// spec-test: PRIV-1, PRIV-6, PRIV-9, PRIV-10
 #[tokio::test]
 async fn dumps_show_what_is_said_but_no_poll_and_no_secret() {
     let captured = capture();
@@ -138,7 +151,7 @@ async fn dumps_show_what_is_said_but_no_poll_and_no_secret() {
 
     everything(true).await;
     let lines = captured.take();
-    for text in [POSTED, SAID, ASKED, TOLD] {
+    for text in [POSTED, SAID, ASKED, TOLD, VERSION] {
         assert!(lines.contains(text), "{text} is missing:\n{lines}");
     }
     assert_eq!(lines.matches(TOLD).count(), 2, "as JSON and as an event");
@@ -149,6 +162,9 @@ async fn dumps_show_what_is_said_but_no_poll_and_no_secret() {
         KEY,
         TUNNEL,
         PASSWORD,
+        SESSION,
+        PLAIN,
+        ELSEWHERE,
         "127.0.0.1",
         "wrong_cluster",
         "/mcp",

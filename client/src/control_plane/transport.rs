@@ -251,11 +251,12 @@ impl Deliver for HttpTransport {
         deadline: Instant,
     ) -> Sent {
         let operation = if method == Method::POST {
+            self.dump.post("response", &request.headers, &body);
             "response"
         } else {
+            self.dump.request("metadata", &request.headers, &body);
             "metadata"
         };
-        self.dump.request(operation, &request.headers, &body);
         let mut message = reqwest::Request::new(method, request.url);
         *message.headers_mut() = request.headers;
         if !body.is_empty() {
