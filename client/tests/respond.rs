@@ -294,6 +294,70 @@ async fn deadline_and_cancellation_end_a_delivery() {
     assert!(service.waiting_request().is_none());
 }
 
+/// A head of this status, and a body that never comes.
+fn stalled(code: u16) -> Answer {
+    status(code).with_body("{}").cut(0, CutBy::Deadline)
+}
+
+/// The body would take an attempt's 30 seconds, or the rest of the time to a deadline.
+/// spec-test: CMD-45
+#[tokio::test]
+async fn the_status_counts_though_the_body_never_comes() {
+    let soon = Duration::from_secs(15);
+    let answers = vec![stalled(503), stalled(200)];
+    let deliver = deliver(ResponseType::JsonRpcResponse, answers);
+    let (result, _) = timeout(soon, deliver).await.expect("no wait for bodies");
+    assert_eq!(result.unwrap().attempts.get(), 2);
+
+    let mut service = ScriptedService::start().unwrap();
+    let client = client(&service.endpoint());
+    let response = response(ResponseType::JsonRpcResponse);
+    let never = CancellationToken::new();
+    let deadline = Some(Instant::now() + Duration::from_millis(500));
+    let (result, _) = tokio::join!(client.respond(&response, deadline, &never), async {
+        service
+            .next_request()
+            .await
+            .unwrap()
+            .answer(stalled(200))
+            .await
+    });
+    assert_eq!(
+        result.unwrap().attempts.get(),
+        1,
+        "accepted by the deadline"
+    );
+
+    let (result, _) = tokio::join!(timeout(soon, client.metadata()), async {
+        service
+            .next_request()
+            .await
+            .unwrap()
+            .answer(stalled(200))
+            .await
+    });
+    result.expect("no wait for the body").unwrap();
+}
+
+/// spec-test: CMD-18
+#[tokio::test]
+async fn a_service_that_is_silent_until_the_deadline_has_missed_it() {
+    for kind in [ResponseType::JsonRpcNotify, ResponseType::JsonRpcResponse] {
+        let mut service = ScriptedService::start().unwrap();
+        let client = client(&service.endpoint());
+        let response = response(kind);
+        let never = CancellationToken::new();
+        let deadline = Some(Instant::now() + Duration::from_millis(300));
+        let silent = Answer::Fault(TransportFault::Deadline);
+        let (result, _) = tokio::join!(client.respond(&response, deadline, &never), async {
+            service.next_request().await.unwrap().answer(silent).await
+        });
+        let fault = DeliveryFault::DeadlinePassed;
+        assert_eq!(result, Err(Undelivered { fault, attempts: 1 }));
+        assert!(service.waiting_request().is_none());
+    }
+}
+
 /// spec-test: REQ-6, CMD-7
 #[tokio::test]
 async fn the_polling_token_goes_nowhere_but_on_polls() {

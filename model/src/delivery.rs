@@ -16,6 +16,11 @@ pub const MAX_ATTEMPTS: u32 = 3;
 /// How long one attempt may take, when no deadline of the command ends it sooner.
 pub const ATTEMPT_TIMEOUT: Duration = Duration::from_secs(30);
 
+/// How long the body of a response is waited for whose head has come. The status has decided by then,
+/// and a connection is only fit for more when its body was read.
+// spec: CMD-45
+pub const BODY_TIMEOUT: Duration = Duration::from_secs(1);
+
 /// How one attempt ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum PostOutcome {
@@ -30,6 +35,20 @@ pub enum PostOutcome {
         /// Whether any byte of the request may have left. When in doubt, it has.
         written: bool,
     },
+}
+
+impl PostOutcome {
+    /// How an attempt ended that got no head. `too_late` says whether the command's response deadline
+    /// has passed: then that has ended it.
+    // spec: CMD-18
+    #[must_use]
+    pub fn without_head(written: bool, too_late: bool) -> Self {
+        if too_late {
+            Self::DeadlinePassed
+        } else {
+            Self::Transport { written }
+        }
+    }
 }
 
 /// What to do after an attempt.
@@ -251,6 +270,17 @@ mod tests {
             DeliveryStep::Retry { attempt: 3 },
             DeliveryStep::GiveUp(fault(outcome)),
         ]
+    }
+
+    // spec-test: CMD-18
+    #[test]
+    fn without_a_head_a_deadline_that_has_passed_has_ended_the_attempt() {
+        for written in [true, false] {
+            let late = PostOutcome::without_head(written, true);
+            assert_eq!(late, PostOutcome::DeadlinePassed);
+            let lost = PostOutcome::without_head(written, false);
+            assert_eq!(lost, PostOutcome::Transport { written });
+        }
     }
 
     // spec-test: CMD-13, CMD-28

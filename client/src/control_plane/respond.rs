@@ -1,3 +1,4 @@
+use std::future::ready;
 use std::num::NonZeroU16;
 use std::time::Duration;
 
@@ -14,7 +15,7 @@ use tokio_util::sync::CancellationToken;
 use super::ControlPlane;
 use super::headers::Lines;
 use super::transport::{Deliver, Received, RequestHead, Sent};
-use crate::clock::{at, time_of_day};
+use crate::clock::time_of_day;
 
 /// The header that echoes the command's own `X-Request-Id`.
 // spec: CMD-11
@@ -94,9 +95,10 @@ impl<T: Deliver> ControlPlane<T> {
     ///
     /// # Cancellation
     ///
-    /// `cancel` and `deadline` end an attempt and the wait before it at once. Dropping the future
-    /// does so too; the service may then have the message or not.
-    // spec: CMD-5, CMD-7, CMD-13, CMD-15
+    /// `cancel` and `deadline` end an attempt and the wait before it at once, unless the head of a
+    /// response has come by the deadline. Dropping the future does so too; the service may then have
+    /// the message or not.
+    // spec: CMD-5, CMD-7, CMD-13, CMD-15, CMD-45
     pub async fn respond(
         &self,
         response: &Response,
@@ -106,12 +108,11 @@ impl<T: Deliver> ControlPlane<T> {
         let mut delivery = Delivery::new(response.is_final);
         let mut attempts: u16 = 0;
         loop {
-            let end = first(Instant::now() + ATTEMPT_TIMEOUT, deadline);
             let (outcome, hint) = tokio::select! {
                 biased;
                 () = cancel.cancelled() => (PostOutcome::Cancelled, None),
-                () = at(deadline) => (PostOutcome::DeadlinePassed, None),
-                attempt = self.post(response, end) => {
+                () = ready(()), if is_past(deadline) => (PostOutcome::DeadlinePassed, None),
+                attempt = self.post(response, deadline) => {
                     attempts = attempts.saturating_add(1);
                     attempt
                 }
@@ -132,8 +133,13 @@ impl<T: Deliver> ControlPlane<T> {
         }
     }
 
-    /// One attempt, and what the response asks to wait for.
-    async fn post(&self, response: &Response, end: Instant) -> (PostOutcome, Option<Duration>) {
+    /// One attempt, and what the response asks to wait for. It ends by the deadline, but an answer of
+    /// which the head has come then is one.
+    async fn post(
+        &self,
+        response: &Response,
+        deadline: Option<Instant>,
+    ) -> (PostOutcome, Option<Duration>) {
         let mut headers = self.inner.requests.common();
         headers.insert(SHARD_TOKEN_HEADER, response.token.clone());
         if let Some(id) = &response.client_request_id {
@@ -145,24 +151,22 @@ impl<T: Deliver> ControlPlane<T> {
             url: self.inner.requests.response_url(),
             headers,
         };
+        let end = first(Instant::now() + ATTEMPT_TIMEOUT, deadline);
         let sent = self
             .inner
             .transport
             .send(Method::POST, request, response.body.clone(), end)
             .await;
-        outcome(&sent)
+        outcome(&sent, is_past(deadline))
     }
 }
 
 /// The status counts once there is a head, whatever becomes of the body.
-fn outcome(sent: &Sent) -> (PostOutcome, Option<Duration>) {
+fn outcome(sent: &Sent, too_late: bool) -> (PostOutcome, Option<Duration>) {
     match &sent.received {
-        Received::NotSent(_) | Received::NoHead(..) => (
-            PostOutcome::Transport {
-                written: sent.written,
-            },
-            None,
-        ),
+        Received::NotSent(_) | Received::NoHead(..) => {
+            (PostOutcome::without_head(sent.written, too_late), None)
+        }
         Received::Head {
             status, headers, ..
         } => (PostOutcome::Status(*status), hint(headers)),
@@ -178,6 +182,10 @@ fn delivered(already_fulfilled: bool, attempts: u16) -> Delivered {
         already_fulfilled,
         attempts: NonZeroU16::new(attempts).unwrap_or(NonZeroU16::MIN),
     }
+}
+
+fn is_past(deadline: Option<Instant>) -> bool {
+    deadline.is_some_and(|deadline| deadline <= Instant::now())
 }
 
 fn first(end: Instant, deadline: Option<Instant>) -> Instant {

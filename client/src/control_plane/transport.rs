@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use bytes::{Bytes, BytesMut};
 use http::{HeaderMap, Method};
+use moorline_model::delivery::BODY_TIMEOUT;
 use moorline_model::poll::{BodyPlan, ERROR_BODY_LIMIT, Interruption, body_plan};
 use tokio::time::{Instant, timeout_at};
 use url::Url;
@@ -39,8 +40,9 @@ pub trait Transport: Send + Sync + 'static {
 /// Sends what is no poll: the responses of commands, and what asks for metadata. Separate from
 /// polling, so that nothing here can be mistaken for an attempt that the placement has to hear of.
 pub trait Deliver: Transport {
-    /// Sends one request and reads at most 65,536 bytes of its response until `deadline`. One call is
-    /// one attempt. Dropping the future abandons the request.
+    /// Sends one request and waits for the head of its response until `deadline`, and then for a second
+    /// at most for at most 65,536 bytes of its body, which decide nothing. One call is one attempt.
+    /// Dropping the future abandons the request.
     fn send(
         &self,
         method: Method,
@@ -264,7 +266,8 @@ impl Deliver for HttpTransport {
         }
         let (received, written) = match timeout_at(deadline, self.client.execute(message)).await {
             Ok(Ok(response)) => {
-                let received = read_response(response, deadline, ERROR_BODY_LIMIT).await;
+                let soon = deadline.min(Instant::now() + BODY_TIMEOUT);
+                let received = read_response(response, soon, ERROR_BODY_LIMIT).await;
                 self.dump_received(operation, &received);
                 (received, true)
             }
