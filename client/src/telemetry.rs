@@ -81,6 +81,8 @@ pub struct CommandCounts {
     pub skipped: u64,
     /// Received and dropped, since one with the same id was not answered yet.
     pub repeated: u64,
+    /// Ended without an answer, since their callers had cancelled them.
+    pub cancelled: u64,
     /// Dropped because nobody waited for them any more.
     pub expired: u64,
     /// Answered by the target.
@@ -89,7 +91,7 @@ pub struct CommandCounts {
     pub failed: u64,
     /// Waiting for their turn now.
     pub queued: usize,
-    /// Running now.
+    /// Requests that run now.
     pub running: usize,
     /// When the last one was received.
     pub last_at: Option<Duration>,

@@ -300,7 +300,7 @@ fn stalled(code: u16) -> Answer {
 }
 
 /// The body would take an attempt's 30 seconds, or the rest of the time to a deadline.
-/// spec-test: CMD-45
+/// spec-test: CMD-42
 #[tokio::test]
 async fn the_status_counts_though_the_body_never_comes() {
     let soon = Duration::from_secs(15);

@@ -170,7 +170,7 @@ async fn statuses_without_an_answer_are_failures_with_their_provenance() {
 }
 
 /// Whoever called finds out where to authorise, and keeps its session.
-/// spec-test: CMD-41
+/// spec-test: CMD-38
 #[tokio::test]
 async fn a_failure_keeps_the_headers_of_the_answer_that_was_none() {
     let challenge = r#"Bearer resource_metadata="https://a.example/.well-known/x""#;
@@ -417,7 +417,7 @@ fn note(number: u8) -> String {
 }
 
 /// A server may close a stream to be asked for the rest later, and a connection may break.
-/// spec-test: CMD-43
+/// spec-test: CMD-40
 #[tokio::test]
 async fn a_stream_that_ends_after_an_id_goes_on_where_it_ended() {
     let [one, two] = [note(1), note(2)];
@@ -456,7 +456,7 @@ async fn a_stream_that_ends_after_an_id_goes_on_where_it_ended() {
 }
 
 /// Each stream ends after one more event, as often as the server likes.
-/// spec-test: CMD-43
+/// spec-test: CMD-40
 #[tokio::test]
 async fn a_stream_goes_on_as_often_as_something_new_comes() {
     let steps = (1..=7).map(|step| events(format!("id: {step}\ndata:\n\n")));
@@ -485,7 +485,7 @@ fn primed() -> Answer {
     events("id: 1\ndata:\n\n")
 }
 
-/// spec-test: CMD-43
+/// spec-test: CMD-40
 #[tokio::test]
 async fn a_stream_that_does_not_go_on_is_a_failure() {
     fails_after(vec![events("data:\n\n")], "protocol").await;
@@ -498,7 +498,7 @@ async fn a_stream_that_does_not_go_on_is_a_failure() {
     }
 }
 
-/// spec-test: CMD-44
+/// spec-test: CMD-41
 #[tokio::test]
 async fn a_stream_that_brings_nothing_new_is_given_up() {
     let unavailable = [vec![primed()], vec![Answer::status(503); 5]].concat();
@@ -508,7 +508,7 @@ async fn a_stream_that_brings_nothing_new_is_given_up() {
     );
 }
 
-/// spec-test: CMD-44
+/// spec-test: CMD-41
 #[tokio::test]
 async fn the_deadline_covers_the_wait_for_a_stream_and_its_rest() {
     let hour = "id: 1\nretry: 3600000\ndata:\n\n";
@@ -836,7 +836,7 @@ async fn a_termination_is_a_delete_and_may_fail_too() {
 }
 
 /// What a POST says with that status, a DELETE says too; the session is no longer than before.
-/// spec-test: CMD-42
+/// spec-test: CMD-39
 #[tokio::test]
 async fn a_termination_that_the_server_cannot_answer_is_a_failure() {
     for (status, code) in [(503, 503), (500, 500), (302, 502)] {

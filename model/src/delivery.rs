@@ -18,7 +18,7 @@ pub const ATTEMPT_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// How long the body of a response is waited for whose head has come. The status has decided by then,
 /// and a connection is only fit for more when its body was read.
-// spec: CMD-45
+// spec: CMD-42
 pub const BODY_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// How one attempt ended.

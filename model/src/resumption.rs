@@ -54,7 +54,7 @@ impl Resumption {
     ///
     /// The failure of the call: there was no id from which to go on, or nothing new came
     /// [`MAX_FRUITLESS`] times in a row.
-    // spec: CMD-43, CMD-44
+    // spec: CMD-40, CMD-41
     pub fn after(
         &mut self,
         stream: &EventStream,
@@ -96,7 +96,7 @@ impl Resumption {
 ///
 /// It is no stream. A server that cannot answer for the moment may later on; any other does not keep
 /// the stream, and the call ends as if there had been no id.
-// spec: CMD-43
+// spec: CMD-40
 pub fn judge_resumed(status: u16, is_event_stream: bool) -> Result<(), Refusal> {
     match status {
         _ if is_event_stream => Ok(()),
@@ -139,7 +139,7 @@ mod tests {
         stream
     }
 
-    // spec-test: CMD-43
+    // spec-test: CMD-40
     #[test]
     fn a_stream_goes_on_from_its_last_id_and_fails_without_one() {
         for text in [
@@ -160,7 +160,7 @@ mod tests {
         assert_eq!(goes_on, Some((100, "2".to_owned())));
     }
 
-    // spec-test: CMD-44
+    // spec-test: CMD-41
     #[test]
     fn waits_as_the_server_asks_and_longer_while_nothing_new_comes() {
         for (retry, waits) in [
@@ -181,7 +181,7 @@ mod tests {
         }
     }
 
-    // spec-test: CMD-43
+    // spec-test: CMD-40
     #[test]
     fn only_a_stream_goes_on_and_only_a_server_in_trouble_is_asked_again() {
         assert_eq!(judge_resumed(200, true), Ok(()));

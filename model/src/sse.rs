@@ -350,7 +350,7 @@ mod tests {
         assert_eq!(stream.last_event_id(), None);
     }
 
-    // spec-test: CMD-43
+    // spec-test: CMD-40
     #[test]
     fn goes_on_after_its_last_event_on_a_new_connection() {
         let mut stream = EventStream::new(100);

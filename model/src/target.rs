@@ -135,7 +135,7 @@ pub fn json_headers() -> Vec<(String, Vec<String>)> {
 /// The headers of an answer that is made here in the place of one of the target's: those of the
 /// target's as [`answer_headers`] gives them, a challenge of a 401 and a session among them, with the
 /// type of the body made here.
-// spec: CMD-41
+// spec: CMD-38
 #[must_use]
 pub fn made_answer_headers(of_target: Vec<(String, Vec<String>)>) -> Vec<(String, Vec<String>)> {
     const TYPE: &str = "Content-Type";
@@ -193,7 +193,7 @@ pub fn judge_acceptance(status: u16) -> Result<(), TunnelFailure> {
 /// # Errors
 ///
 /// Any status but 2xx and 4xx: the target could not answer.
-// spec: CMD-42
+// spec: CMD-39
 pub fn judge_termination(status: u16) -> Result<(), TunnelFailure> {
     match status {
         200..=299 | 400..=499 => Ok(()),
@@ -448,7 +448,7 @@ mod tests {
         assert_eq!(requested(named), ["x-three: 3"]);
     }
 
-    // spec-test: CMD-41
+    // spec-test: CMD-38
     #[test]
     fn an_answer_made_here_keeps_the_headers_of_the_targets_but_its_type() {
         let json = || {
@@ -543,7 +543,7 @@ mod tests {
         }
     }
 
-    // spec-test: CMD-22, CMD-42
+    // spec-test: CMD-22, CMD-39
     #[test]
     fn what_asks_for_no_answer_is_judged_by_the_status_alone() {
         for (code, accepts, ends) in [

@@ -98,7 +98,7 @@ impl<T: Deliver> ControlPlane<T> {
     /// `cancel` and `deadline` end an attempt and the wait before it at once, unless the head of a
     /// response has come by the deadline. Dropping the future does so too; the service may then have
     /// the message or not.
-    // spec: CMD-5, CMD-7, CMD-13, CMD-15, CMD-45
+    // spec: CMD-5, CMD-7, CMD-13, CMD-15, CMD-42
     pub async fn respond(
         &self,
         response: &Response,

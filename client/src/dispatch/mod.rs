@@ -168,7 +168,10 @@ impl<T: Deliver, G: Target> Running<T, G> {
             let task = self.tasks.spawn(async move { dispatcher.work(work).await });
             self.places.insert(task.id(), place);
         }
-        let (queued, running) = (self.commands.waiting_count(), self.commands.running_count());
+        let (queued, running) = (
+            self.commands.waiting_count(),
+            self.commands.running_requests(),
+        );
         self.dispatcher.telemetry.commands(|counts| {
             (counts.queued, counts.running) = (queued, running);
         });

@@ -1,9 +1,11 @@
 //! One command, from its turn to the delivery of its answer.
 
 use moorline_model::awaited::{
-    Awaited, INVALID_MESSAGE, NOTIFY_CODE, SHUTTING_DOWN, UNKNOWN_CHANNEL, UNKNOWN_CHANNEL_CODE,
+    Awaited, CANCELLED, INVALID_MESSAGE, NOTIFY_CODE, SHUTTING_DOWN, UNKNOWN_CHANNEL,
+    UNKNOWN_CHANNEL_CODE,
 };
 use moorline_model::delivery::{DeliveryFault, NotificationLane};
+use moorline_model::note_lane::MAX_WAITING_NOTES;
 use moorline_model::target_health::Evidence;
 use moorline_model::wire::{
     Command, CommandKind, FailureSource, ResponseBody, ResponseType, TunnelFailure,
@@ -18,9 +20,6 @@ use crate::control_plane::{Deliver, Delivered, Queued, Response, Undelivered};
 use crate::target::{Answer, Call, Notes, Target, Termination};
 use crate::telemetry::AnswerTimes;
 
-/// How many messages of the target may wait to be delivered.
-const NOTES: usize = 64;
-
 /// A command whose turn has come.
 pub(super) struct Work {
     command: Command,
@@ -31,9 +30,14 @@ pub(super) struct Work {
 /// How the work on a command ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Worked {
-    /// Its call was answered with a failure because the time to drain was over.
+    /// It was answered, whatever became of the answer on its way.
+    Answered,
+    /// Its caller wants no answer any more.
+    Cancelled,
+    /// It was answered with a failure because the time to drain was over.
     CutShort,
-    Done,
+    /// Its deadline passed before its answer was delivered.
+    Expired,
 }
 
 impl Work {
@@ -62,26 +66,25 @@ impl Work {
 
 impl<T: Deliver, G: Target> Dispatcher<T, G> {
     /// Runs one command and delivers its answer, unless its deadline passes before.
-    // spec: CMD-18, CMD-19
+    // spec: CMD-18, CMD-19, CMD-33
     pub(super) async fn work(&self, work: Work) -> Worked {
-        let answer = self.run_and_answer(&work).await;
-        let Some(answer) = answer else {
-            self.expired(1);
-            return Worked::Done;
+        let answer = self.answer_and_notes(&work).await;
+        let worked = match answer.failure {
+            Some(CANCELLED) => Worked::Cancelled,
+            _ if work.wait.is_over() => Worked::Expired,
+            _ if !self.deliver_answer(&work, &answer).await => Worked::Expired,
+            Some(SHUTTING_DOWN) => Worked::CutShort,
+            _ => Worked::Answered,
         };
-        self.count_result(&answer);
-        if answer.failure == Some(SHUTTING_DOWN) {
-            Worked::CutShort
-        } else {
-            Worked::Done
-        }
+        self.count(worked, &answer);
+        worked
     }
 
-    /// What was answered; `None` when the deadline passed before that was done. The call and each delivery
-    /// keep to it.
+    /// Asks the target and delivers what it says before its answer, which this gives. The call and each
+    /// delivery keep to the deadline.
     // spec: CMD-30
-    async fn run_and_answer(&self, work: &Work) -> Option<Answer> {
-        let (notes, received) = mpsc::channel(NOTES);
+    async fn answer_and_notes(&self, work: &Work) -> Answer {
+        let (notes, received) = mpsc::channel(MAX_WAITING_NOTES);
         let ended = CancellationToken::new();
         let answer = async {
             let answer = self.answer_of(work, notes).await;
@@ -90,9 +93,7 @@ impl<T: Deliver, G: Target> Dispatcher<T, G> {
             self.telemetry.target(&work.command.channel, evidence);
             answer
         };
-        let (answer, ()) = tokio::join!(answer, self.deliver_notes(work, received, &ended));
-        let in_time = !work.wait.is_over() && self.deliver_answer(work, &answer).await;
-        in_time.then_some(answer)
+        tokio::join!(answer, self.deliver_notes(work, received, &ended)).0
     }
 
     /// Asks the target once. The messages that it sends meanwhile end when this does.
@@ -216,11 +217,13 @@ async fn next_note(
 }
 
 impl<T, G> Dispatcher<T, G> {
-    fn count_result(&self, answer: &Answer) {
+    fn count(&self, worked: Worked, answer: &Answer) {
         self.telemetry.commands(|counts| {
-            let count = match answer.failure {
-                None => &mut counts.answered,
-                Some(_) => &mut counts.failed,
+            let count = match (worked, answer.failure) {
+                (Worked::Cancelled, _) => &mut counts.cancelled,
+                (Worked::Expired, _) => &mut counts.expired,
+                (Worked::Answered | Worked::CutShort, None) => &mut counts.answered,
+                (Worked::Answered | Worked::CutShort, Some(_)) => &mut counts.failed,
             };
             *count = count.saturating_add(1);
         });

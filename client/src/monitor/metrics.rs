@@ -137,7 +137,9 @@ impl Snapshot {
         let results = [
             ("answered", commands.answered),
             ("failed", commands.failed),
+            ("cancelled", commands.cancelled),
             ("expired", commands.expired),
+            ("repeated", commands.repeated),
             ("skipped", commands.skipped),
             ("unreadable", commands.unreadable),
         ];

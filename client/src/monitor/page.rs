@@ -159,6 +159,7 @@ fn polls(snapshot: &Snapshot) -> Vec<(&'static str, String)> {
 fn commands(snapshot: &Snapshot, notes: &[Note]) -> Vec<(&'static str, String)> {
     let commands = &snapshot.facts.commands;
     let unread = commands.unreadable.saturating_add(commands.skipped);
+    let not_run = unread.saturating_add(commands.repeated);
     let limits = snapshot.facts.limits;
     let queue = limits.map(|limits| limits.queue);
     let concurrency = limits.map(|limits| limits.concurrency.get());
@@ -168,7 +169,8 @@ fn commands(snapshot: &Snapshot, notes: &[Note]) -> Vec<(&'static str, String)> 
         ("commands-answered", grouped(commands.answered)),
         ("commands-failed", grouped(commands.failed)),
         ("commands-expired", grouped(commands.expired)),
-        ("commands-unread", grouped(unread)),
+        ("commands-cancelled", grouped(commands.cancelled)),
+        ("commands-not-run", grouped(not_run)),
         ("queued", of_limit(commands.queued, queue)),
         ("running", of_limit(commands.running, concurrency)),
         ("throughput", throughput(snapshot, notes)),

@@ -65,13 +65,16 @@ pub const INITIALIZE: &str = r#"{"jsonrpc":"2.0","id":"init","method":"initializ
 /// Makes a call and gives its answer and what came before it.
 pub async fn run(target: &impl Target, call: Call) -> (Answer, Vec<String>) {
     let (notes, mut noted) = mpsc::channel(1024);
-    let answer = timeout(PATIENCE, target.call(call, notes)).await;
-    let answer = answer.expect("the call ends");
-    let mut all = Vec::new();
-    while let Some(note) = noted.recv().await {
-        all.push(note);
-    }
-    (answer, all)
+    let call = timeout(PATIENCE, target.call(call, notes));
+    let all_notes = async {
+        let mut all = Vec::new();
+        while let Some(note) = noted.recv().await {
+            all.push(note);
+        }
+        all
+    };
+    let (answer, all) = tokio::join!(call, all_notes);
+    (answer.expect("the call ends"), all)
 }
 
 /// The answer to a call alone.

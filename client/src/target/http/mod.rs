@@ -250,7 +250,7 @@ impl HttpTarget {
                 match judge_event(id, &event) {
                     EventMeaning::Answer => return Ok(Read::Answer(event.data)),
                     // Whoever wants no notes has dropped the other end, and still gets the answer.
-                    EventMeaning::Notification => drop(notes.send(event.data).await),
+                    EventMeaning::Notification => pass_on(notes, event.data).await,
                     EventMeaning::Nothing => {}
                 }
             }
@@ -265,6 +265,16 @@ enum Read {
     Answer(String),
     /// Nothing, and this is the failure if nothing more can be had.
     End(TunnelFailure),
+}
+
+/// Passes a message on once those before it are on their way: the server is read no faster than that, so
+/// that at most one message waits here.
+async fn pass_on(notes: &Notes, text: String) {
+    if let Ok(mut room) = notes.reserve_many(notes.max_capacity()).await
+        && let Some(place) = room.next()
+    {
+        place.send(text);
+    }
 }
 
 impl Target for HttpTarget {
