@@ -630,7 +630,7 @@ async fn a_target_that_never_answers_is_noticed() {
             held.push(house.call().await);
             let lost = |facts: &Facts| facts.commands.expired + facts.commands.failed;
             while lost(&house.telemetry.facts()) < id + 1 {
-                tokio::time::sleep(Duration::from_millis(2)).await;
+                sleep(Duration::from_millis(2)).await;
             }
         }
         assert!(house.is_down("main"), "{more}");

@@ -16,6 +16,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use moorline::dispatch::{DispatchOptions, Dispatcher, Drained};
+use moorline::model::awaited::CANCELLED;
 use moorline::model::backoff::Backoff;
 use moorline::model::wire::{Channel, ResponseType};
 use moorline::target::{Answer, Call, Notes, Target, Termination};
@@ -50,6 +51,14 @@ impl Target for Server {
                 let ask = json!({"jsonrpc": "2.0", "id": "s", "method": "elicitation/create"});
                 notes.send(ask.to_string()).await.unwrap();
                 self.replied.cancelled().await;
+            }
+            "cancelled" => {
+                let failure = Some(CANCELLED);
+                let kind = ResponseType::JsonRpcResponse;
+                return Answer {
+                    failure,
+                    ..answer(502, kind, Some(json!({})))
+                };
             }
             "hang" => {
                 self.hung.fetch_add(1, Ordering::SeqCst);
@@ -213,6 +222,30 @@ async fn a_command_that_comes_twice_runs_once() {
     assert_eq!(house.hung.load(Ordering::SeqCst), 1);
     assert_eq!(house.counts().repeated, 2);
     house.running.abort();
+}
+
+/// spec-test: CMD-33
+#[tokio::test(start_paused = true)]
+async fn what_was_cancelled_is_not_answered() {
+    let house = House::open(AT_ONCE, DispatchOptions::default());
+    house.memory.enqueue([
+        request(1, "cancelled", &json!({})),
+        request(2, "quick", &json!({})),
+    ]);
+    house
+        .until("the other one", |house| house.is_answered("r-2"))
+        .await;
+    house
+        .until("it has ended", |house| house.counts().running == 0)
+        .await;
+    let counts = house.counts();
+    assert_eq!(
+        (counts.cancelled, counts.failed, counts.answered),
+        (1, 0, 1)
+    );
+    let memory = house.memory.clone();
+    house.close().await;
+    assert_eq!(memory.told("r-1"), [json!(null); 0]);
 }
 
 /// The service takes no answers any more: the time to drain and five seconds for the last words are all there is,

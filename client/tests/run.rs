@@ -282,6 +282,33 @@ async fn what_runs_when_the_signal_comes_is_finished_and_nothing_more_is_taken()
     assert_eq!((queued, late), (Ok(1), false), "left for others");
 }
 
+/// Its server need not answer what was cancelled, and nobody waits for that.
+///
+/// spec-test: CMD-33
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_cancelled_call_is_over_and_nothing_is_answered() {
+    let harbour = Harbour::open();
+    let (mut program, _) = harbour.with_a_silent_call().await;
+    let message = json!({
+        "jsonrpc": "2.0",
+        "method": "notifications/cancelled",
+        "params": { "requestId": "silent" },
+    });
+    let command = json!({
+        "request_id": "cancel",
+        "command_type": "jsonrpc",
+        "jsonrpc": message,
+    });
+    harbour.service.enqueue(PROGRAM_TUNNEL, command).unwrap();
+    assert_eq!(harbour.answer("cancel").await["resp_type"], "notify_ack");
+    // Nothing is left to be drained, so that the end needs no time.
+    program.signal("TERM");
+    assert_eq!(program.end().await, 0, "{}", program.stderr);
+    let record = harbour.service.record();
+    let about = record.responses.iter().map(|one| &*one.request_id);
+    assert_eq!(about.collect::<Vec<_>>(), ["init", "pid", "cancel"]);
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn what_takes_too_long_is_answered_with_a_failure() {
     let harbour = Harbour::open();
