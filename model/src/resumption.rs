@@ -60,10 +60,7 @@ impl Resumption {
         stream: &EventStream,
         failure: TunnelFailure,
     ) -> Result<Resume<'_>, TunnelFailure> {
-        let failure = TunnelFailure {
-            upstream_response_received: true,
-            ..failure
-        };
+        let failure = of_the_call(failure);
         let id = stream.last_event_id().unwrap_or_default();
         if id.is_empty() || !is_header_value(id.as_bytes()) {
             return Err(failure);
@@ -87,6 +84,21 @@ impl Resumption {
         let asked = retry.unwrap_or_default().max(MIN_WAIT);
         let factor = 2_u32.saturating_pow(self.fruitless);
         asked.saturating_mul(factor).min(MAX_WAIT).max(asked)
+    }
+}
+
+/// What broke off is the stream of a call that the server has: a GET that does not get through says no
+/// more than that.
+fn of_the_call(failure: TunnelFailure) -> TunnelFailure {
+    let source = if failure.upstream_response_received {
+        failure.source
+    } else {
+        FailureSource::TransportClosed
+    };
+    TunnelFailure {
+        source,
+        upstream_response_received: true,
+        ..failure
     }
 }
 
@@ -127,7 +139,8 @@ mod tests {
             Ok(resume) => Some((resume.wait.as_millis(), resume.last_event_id.to_owned())),
             Err(failure) => {
                 assert!(failure.upstream_response_received);
-                assert_eq!(failure.source, LOST.source);
+                assert_eq!(failure.source, FailureSource::TransportClosed);
+                assert_eq!(failure.transport_error_kind, LOST.transport_error_kind);
                 None
             }
         }

@@ -118,7 +118,7 @@ impl Answer {
     }
 
     /// The same, where the target's answer had these header lines at least.
-    // spec: CMD-41
+    // spec: CMD-38
     fn failed_with(
         awaited: &Awaited,
         failure: TunnelFailure,

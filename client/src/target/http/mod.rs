@@ -192,7 +192,7 @@ impl HttpTarget {
     }
 
     /// Reads events up to the answer, from as many streams as the server makes of them.
-    // spec: CMD-24, CMD-43
+    // spec: CMD-24, CMD-40
     async fn read_events(
         &self,
         response: reqwest::Response,
