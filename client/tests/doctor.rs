@@ -544,3 +544,19 @@ async fn a_misspelt_variable_is_named() {
     let named = |line: &Value| line.as_str().unwrap().contains("did you mean MCP_COMMAND?");
     assert!(details.iter().any(named), "{details:?}");
 }
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_server_that_logs_to_standard_output_is_told_of() {
+    let service = service();
+    let banner = format!("sh -c 'echo hidden-words; echo; echo {{}}; exec {}'", toy());
+    let variables = with(&good(&service.endpoint()), "MCP_COMMAND", &banner);
+    let (status, found) = checks(&variables, &[]).await;
+    let server = found
+        .iter()
+        .find(|check| check["check"] == "MCP server main");
+    let details = "lines on its standard output that were no JSON-RPC messages: 2. A server must log to standard error";
+    assert_eq!(
+        (status, &server.unwrap()["details"]),
+        (0, &json!([details]))
+    );
+}

@@ -304,6 +304,8 @@ async fn a_cancelled_call_is_over_and_nothing_is_answered() {
     // Nothing is left to be drained, so that the end needs no time.
     program.signal("TERM");
     assert_eq!(program.end().await, 0, "{}", program.stderr);
+    let told = "command cancelled: not answered request_id=\"silent\"";
+    assert!(program.stderr.contains(told), "{}", program.stderr);
     let record = harbour.service.record();
     let about = record.responses.iter().map(|one| &*one.request_id);
     assert_eq!(about.collect::<Vec<_>>(), ["init", "pid", "cancel"]);
@@ -325,6 +327,8 @@ async fn what_takes_too_long_is_answered_with_a_failure() {
     let stopping = "moorline: stopping: 1 command still to finish, in at most 300ms; \
                     a second signal ends this at once\n";
     assert!(program.stderr.contains(stopping), "{}", program.stderr);
+    let told = "command answered with a failure request_id=\"silent\" source=\"client_internal\"";
+    assert!(program.stderr.contains(told), "{}", program.stderr);
     let warning =
         "moorline: warning: the time to finish was over: commands answered with a failure: 1\n";
     assert!(program.stderr.contains(warning), "{}", program.stderr);
@@ -371,6 +375,8 @@ async fn a_server_that_is_killed_fails_its_calls_and_starts_again() {
     assert_ne!(harbour.content("again").await, server);
     program.signal("TERM");
     assert_eq!(program.end().await, 0, "{}", program.stderr);
+    let told = "command answered with a failure request_id=\"silent\" source=\"transport_closed\"";
+    assert!(program.stderr.contains(told), "{}", program.stderr);
 }
 
 async fn get(address: &str, path: &str) -> String {

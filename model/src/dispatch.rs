@@ -369,6 +369,7 @@ mod tests {
                 let requests = running.iter().filter(|(place, _)| place.is_request).count();
                 prop_assert!(requests <= limit && running.len() - requests <= limit);
                 prop_assert_eq!(dispatch.running_requests(), requests);
+                prop_assert_eq!(dispatch.waiting_count(), dispatch.waiting().count());
                 let waiting: BTreeSet<u32> = dispatch.waiting().copied().collect();
                 let runs = running.iter().map(|(_, item)| *item);
                 let all: BTreeSet<u32> = waiting.iter().copied().chain(runs).chain(ended.clone()).collect();

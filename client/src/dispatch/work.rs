@@ -77,6 +77,7 @@ impl<T: Deliver, G: Target> Dispatcher<T, G> {
             _ => Worked::Answered,
         };
         self.count(worked, &answer);
+        log(worked, &answer, &work.command);
         worked
     }
 
@@ -263,6 +264,24 @@ impl<T, G> Dispatcher<T, G> {
                 "answer not delivered"
             ),
         }
+    }
+}
+
+/// Says what became of a command that was not answered by its target, in fixed words beside what its receipt may
+/// hold.
+fn log(worked: Worked, answer: &Answer, command: &Command) {
+    let request_id = command.receipt().request_id;
+    match (worked, answer.failure) {
+        (Worked::Answered, None) => {}
+        (Worked::Answered | Worked::CutShort, failure) => tracing::info!(
+            request_id,
+            source = failure.map(|failure| failure.source.as_str()),
+            kind = failure.and_then(|failure| failure.transport_error_kind),
+            status = failure.and_then(|failure| failure.upstream_status()),
+            "command answered with a failure"
+        ),
+        (Worked::Cancelled, _) => tracing::info!(request_id, "command cancelled: not answered"),
+        (Worked::Expired, _) => tracing::info!(request_id, "command expired: not answered"),
     }
 }
 

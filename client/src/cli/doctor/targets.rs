@@ -31,7 +31,7 @@ pub(super) async fn check(
         AnyTarget::Stdio(stdio) => {
             let shaken = shake(stdio).await;
             stdio.stop(GRACE).await;
-            match shaken {
+            let check = match shaken {
                 Ok(shown) => Check::pass(name, passed("it starts and answers over stdio", &shown)),
                 Err(trouble) => {
                     // The operator's own program, on the operator's own terminal.
@@ -39,8 +39,21 @@ pub(super) async fn check(
                     failed(name, &trouble, |failure| over_stdio(command, failure))
                         .with_details(details)
                 }
-            }
+            };
+            check.with_details(strays(stdio.stray_lines()))
         }
+    }
+}
+
+/// What is to be said of lines on standard output that were no messages. They do no harm but to whoever
+/// looks for them.
+fn strays(lines: u64) -> Vec<String> {
+    match lines {
+        0 => Vec::new(),
+        lines => vec![format!(
+            "lines on its standard output that were no JSON-RPC messages: {lines}. A server must log to \
+             standard error"
+        )],
     }
 }
 
