@@ -303,6 +303,14 @@ mod tests {
             (&["a", "b"], 0, 0),
         ] {
             let mut dispatch = dispatch(channels, limit);
+            // What has ended takes no room from anybody.
+            for (id, channel) in (100..).zip(channels) {
+                receive(&mut dispatch, id, channel, REQUEST);
+                for place in start(&mut dispatch).0 {
+                    dispatch.ended(place);
+                }
+            }
+            dispatch.remove_unless(|_| false);
             for id in 0..20 {
                 receive(&mut dispatch, id, "a", REQUEST);
             }
