@@ -248,6 +248,36 @@ async fn what_was_cancelled_is_not_answered() {
     assert_eq!(memory.told("r-1"), [json!(null); 0]);
 }
 
+/// spec-test: CMD-33
+#[tokio::test(start_paused = true)]
+async fn what_is_cancelled_while_it_waits_is_neither_run_nor_answered() {
+    let options = DispatchOptions {
+        concurrency: NonZeroUsize::MIN,
+        ..DispatchOptions::default()
+    };
+    let house = House::open(AT_ONCE, options);
+    let calls = [
+        request(1, "hang", &json!({})),
+        request(2, "hang", &json!({})),
+    ];
+    house.memory.enqueue(calls);
+    house
+        .until("one waits", |house| house.counts().queued == 1)
+        .await;
+    let params = json!({"requestId": 2});
+    let message = json!({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": params});
+    let cancel = request(3, "none", &json!({ "jsonrpc": message }));
+    house.memory.enqueue([cancel]);
+    house
+        .until("the news was passed on", |house| house.is_answered("r-3"))
+        .await;
+    let counts = house.counts();
+    assert_eq!((counts.queued, counts.running, counts.cancelled), (0, 1, 1));
+    assert_eq!(house.hung.load(Ordering::SeqCst), 1);
+    assert_eq!(house.memory.told("r-2"), [json!(null); 0]);
+    house.running.abort();
+}
+
 /// The service takes no answers any more: the time to drain and five seconds for the last words are all there is,
 /// however much waits.
 #[tokio::test(start_paused = true)]

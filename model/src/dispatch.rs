@@ -4,10 +4,10 @@
 //! for the target, notifications, ends of sessions) has places of its own: calls that run may wait for
 //! just that.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-use crate::awaited::Awaited;
 use crate::fair::FairQueue;
+use crate::jsonrpc::{INITIALIZE_METHOD, Message, RawId, cancelled_request};
 use crate::wire::{Channel, Command, CommandKind};
 
 /// The received commands, each with what the caller keeps for it.
@@ -18,6 +18,8 @@ pub struct Dispatch<T> {
     others: Lane<T>,
     /// The ids of all that wait or run.
     ids: BTreeSet<String>,
+    /// How many requests that may be cancelled wait or run under each name.
+    calls: HashMap<(Channel, CallName), usize>,
 }
 
 /// What must be known of a command to decide when it runs.
@@ -27,6 +29,18 @@ pub struct Order {
     channel: Channel,
     kind: CommandKind,
     is_request: bool,
+    /// The name of a request that may be cancelled.
+    call: Option<CallName>,
+    /// The name of the request that this cancels.
+    cancels: Option<CallName>,
+}
+
+/// What a cancellation calls a request: ids are chosen by callers, each in a session of its own if there
+/// are sessions.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+struct CallName {
+    session: Option<String>,
+    id: RawId,
 }
 
 /// Why a command is not taken.
@@ -45,6 +59,7 @@ pub struct Place {
     id: String,
     channel: Channel,
     is_request: bool,
+    call: Option<CallName>,
 }
 
 impl<T> Dispatch<T> {
@@ -58,16 +73,18 @@ impl<T> Dispatch<T> {
             requests: Lane::new(channels, limit),
             others: Lane::new(channels, limit),
             ids: BTreeSet::new(),
+            calls: HashMap::new(),
         }
     }
 
-    /// Takes a command, to be run when it is its turn.
+    /// Takes a command, to be run when it is its turn. Gives back the one that it cancels while that one
+    /// waits still: it is not to be run, nor answered.
     ///
     /// # Errors
     ///
     /// Why it is never to be run.
     // spec: CMD-2, CMD-31
-    pub fn receive(&mut self, order: Order, item: T) -> Result<(), Refusal> {
+    pub fn receive(&mut self, order: Order, item: T) -> Result<Option<T>, Refusal> {
         if order.kind == CommandKind::Unknown {
             return Err(Refusal::UnknownType);
         }
@@ -77,14 +94,48 @@ impl<T> Dispatch<T> {
         // Nobody runs what is for a channel that is not served: it needs no place.
         let is_request = order.is_request && self.served.contains(&order.channel);
         let channel = order.channel;
+        let cancelled = order.cancels.and_then(|call| self.cancel(&channel, &call));
         let place = Place {
             id: order.id,
             channel: channel.clone(),
             is_request,
+            call: order.call.filter(|_| is_request),
         };
+        if let Some(call) = &place.call {
+            let named = self.calls.entry((channel.clone(), call.clone()));
+            let count = named.or_default();
+            *count = count.saturating_add(1);
+        }
         let waiting = Waiting { place, item };
         self.lane(is_request).waiting.push(channel, waiting);
-        Ok(())
+        Ok(cancelled)
+    }
+
+    /// Takes out the one request that is meant, if it waits. Where several have this id, nobody can tell
+    /// which one is meant.
+    // spec: CMD-33
+    fn cancel(&mut self, channel: &Channel, call: &CallName) -> Option<T> {
+        if self.calls.get(&(channel.clone(), call.clone())) != Some(&1) {
+            return None;
+        }
+        let keep = |waiting: &Waiting<T>| {
+            waiting.place.channel != *channel || waiting.place.call.as_ref() != Some(call)
+        };
+        let removed = self.requests.waiting.remove_unless(keep).pop()?;
+        self.forget(&removed.place);
+        Some(removed.item)
+    }
+
+    fn forget(&mut self, place: &Place) {
+        self.ids.remove(&place.id);
+        let Some(call) = &place.call else { return };
+        let name = (place.channel.clone(), call.clone());
+        if let Some(count) = self.calls.get_mut(&name) {
+            *count = count.saturating_sub(1);
+            if *count == 0 {
+                self.calls.remove(&name);
+            }
+        }
     }
 
     /// The next command that may run now.
@@ -97,7 +148,7 @@ impl<T> Dispatch<T> {
     /// Gives back the place of a command that has ended.
     pub fn ended(&mut self, place: Place) {
         self.lane(place.is_request).places.give_back(&place.channel);
-        self.ids.remove(&place.id);
+        self.forget(&place);
     }
 
     /// Takes out those waiting commands that are not to be kept.
@@ -107,7 +158,7 @@ impl<T> Dispatch<T> {
             removed.extend(lane.waiting.remove_unless(|waiting| keep(&waiting.item)));
         }
         for waiting in &removed {
-            self.ids.remove(&waiting.place.id);
+            self.forget(&waiting.place);
         }
         removed.into_iter().map(|waiting| waiting.item).collect()
     }
@@ -148,13 +199,35 @@ impl Order {
     /// What a command's is.
     #[must_use]
     pub fn of(command: &Command) -> Self {
+        let message = command.jsonrpc.as_ref().map(|message| message.get());
+        let message = message.filter(|_| command.kind == CommandKind::JsonRpc);
+        let session = session(command);
+        let name = |id| CallName {
+            session: session.clone(),
+            id,
+        };
+        let request = message.and_then(|text| match Message::parse(text).ok()? {
+            Message::Request { id, method } => Some((id, method)),
+            _ => None,
+        });
         Self {
             id: command.request_id.clone(),
             channel: command.channel.clone(),
             kind: command.kind,
-            is_request: Awaited::by_command(command).request().is_some(),
+            is_request: request.is_some(),
+            // MCP: a client must not cancel its initialize.
+            call: request
+                .filter(|(_, method)| method != INITIALIZE_METHOD)
+                .map(|(id, _)| name(id)),
+            cancels: message.and_then(cancelled_request).map(name),
         }
     }
+}
+
+fn session(command: &Command) -> Option<String> {
+    let mut headers = command.headers.iter();
+    let (_, values) = headers.find(|(name, _)| name.eq_ignore_ascii_case("mcp-session-id"))?;
+    values.first().cloned()
 }
 
 /// Commands of one kind.
@@ -256,7 +329,7 @@ mod tests {
 
     fn receive(dispatch: &mut Dispatch<u32>, id: u32, channel: &str, message: &str) {
         let order = order(id, channel, "jsonrpc", message);
-        assert_eq!(dispatch.receive(order, id), Ok(()));
+        assert_eq!(dispatch.receive(order, id), Ok(None));
     }
 
     fn start(dispatch: &mut Dispatch<u32>) -> (Vec<Place>, Vec<u32>) {
@@ -276,7 +349,7 @@ mod tests {
         receive(&mut dispatch, 6, "main", CANCELLED);
         receive(&mut dispatch, 7, "nowhere", REQUEST);
         let end = order(8, "main", "session_termination", "null");
-        assert_eq!(dispatch.receive(end, 8), Ok(()));
+        assert_eq!(dispatch.receive(end, 8), Ok(None));
         let (others, started) = start(&mut dispatch);
         assert_eq!(started, [5, 7], "as many as there are places");
         for place in others {
@@ -330,19 +403,78 @@ mod tests {
     fn a_command_that_comes_twice_runs_once() {
         let mut dispatch = dispatch(&["main"], 1);
         let twice = || order(1, "main", "jsonrpc", REQUEST);
-        assert_eq!(dispatch.receive(twice(), 1), Ok(()));
+        assert_eq!(dispatch.receive(twice(), 1), Ok(None));
         assert_eq!(dispatch.receive(twice(), 2), Err(Refusal::Repeated));
         let (place, item) = dispatch.start().unwrap();
         assert_eq!(item, 1);
         assert_eq!(dispatch.receive(twice(), 3), Err(Refusal::Repeated));
         dispatch.ended(place);
-        assert_eq!(dispatch.receive(twice(), 4), Ok(()), "another command");
+        assert_eq!(dispatch.receive(twice(), 4), Ok(None), "another command");
         assert_eq!(dispatch.remove_unless(|_| false), [4]);
-        assert_eq!(dispatch.receive(twice(), 5), Ok(()));
+        assert_eq!(dispatch.receive(twice(), 5), Ok(None));
         let later = || order(9, "main", "of_a_later_version", REQUEST);
         assert_eq!(dispatch.receive(later(), 9), Err(Refusal::UnknownType));
         assert_eq!(dispatch.receive(later(), 9), Err(Refusal::UnknownType));
         assert_eq!(dispatch.waiting().collect::<Vec<_>>(), [&5]);
+    }
+
+    /// A request with the id that the message gives it, in a session.
+    fn named(request_id: &str, session: &str, message: &str) -> Order {
+        let text = format!(
+            r#"{{"request_id":"{request_id}","shard_token":"t","command_type":"jsonrpc","headers":{{"MCP-Session-ID":["{session}"]}},"jsonrpc":{message}}}"#
+        );
+        Order::of(&Command::parse(&text).unwrap())
+    }
+
+    fn call(id: &str, method: &str) -> String {
+        format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"{method}"}}"#)
+    }
+
+    fn cancel(id: &str) -> String {
+        let params = format!(r#"{{"requestId":{id}}}"#);
+        format!(r#"{{"jsonrpc":"2.0","method":"notifications/cancelled","params":{params}}}"#)
+    }
+
+    // spec-test: CMD-33
+    #[test]
+    fn a_request_that_is_cancelled_while_it_waits_is_never_run() {
+        let mut dispatch = dispatch(&["main"], 1);
+        let receive = |dispatch: &mut Dispatch<u32>, number: u32, session, message: &str| {
+            dispatch.receive(named(&number.to_string(), session, message), number)
+        };
+        for (number, session, message) in [
+            (1, "s", call("7", "tools/call")),
+            (2, "s", call("8", "tools/call")),
+            (3, "t", call("8", "tools/call")),
+            (4, "s", call("9", "initialize")),
+            (5, "s", call("\"a\"", "tools/call")),
+            (6, "s", call("\"\\u0061\"", "tools/call")),
+        ] {
+            assert_eq!(receive(&mut dispatch, number, session, &message), Ok(None));
+        }
+        let (place, first) = dispatch.start().unwrap();
+        assert_eq!(first, 1);
+        for (number, session, id, cancelled) in [
+            (11, "s", "7", None),
+            (12, "u", "8", None),
+            (13, "s", "\"8\"", None),
+            (14, "s", "8", Some(2)),
+            (15, "s", "8", None),
+            (16, "s", "9", None),
+            (17, "s", "\"a\"", None),
+        ] {
+            let found = receive(&mut dispatch, number, session, &cancel(id));
+            assert_eq!(found, Ok(cancelled), "{session} {id}");
+        }
+        // It has left nothing behind: neither its id nor its name.
+        let again = call("8", "tools/call");
+        assert_eq!(receive(&mut dispatch, 2, "s", &again), Ok(None));
+        assert_eq!(receive(&mut dispatch, 18, "s", &cancel("8")), Ok(Some(2)));
+        dispatch.ended(place);
+        let waiting: BTreeSet<u32> = dispatch.waiting().copied().collect();
+        let cancellations = (11..=18).collect::<BTreeSet<u32>>();
+        let left = waiting.difference(&cancellations).copied();
+        assert_eq!(left.collect::<Vec<_>>(), [3, 4, 5, 6]);
     }
 
     proptest! {

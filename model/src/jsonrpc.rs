@@ -346,6 +346,9 @@ pub(crate) const CANCELLED_REQUEST: Path = &["params", "requestId"];
 /// The method that tells about progress.
 pub const PROGRESS_METHOD: &str = "notifications/progress";
 
+/// The method that opens a session.
+pub const INITIALIZE_METHOD: &str = "initialize";
+
 /// The method that cancels a request.
 pub const CANCELLED_METHOD: &str = "notifications/cancelled";
 

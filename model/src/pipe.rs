@@ -56,9 +56,9 @@ use std::collections::VecDeque;
 use thiserror::Error;
 
 use crate::jsonrpc::{
-    Ambiguous, CANCELLED_METHOD, CANCELLED_REQUEST, ID, Message, MessageFault, PROGRESS_METHOD,
-    PROGRESS_TOKEN, Path, REQUEST_PROGRESS_TOKEN, RawId, id_at, meant_to_answer, raw_at,
-    with_value,
+    Ambiguous, CANCELLED_METHOD, CANCELLED_REQUEST, ID, INITIALIZE_METHOD, Message, MessageFault,
+    PROGRESS_METHOD, PROGRESS_TOKEN, Path, REQUEST_PROGRESS_TOKEN, RawId, id_at, meant_to_answer,
+    raw_at, with_value,
 };
 use crate::wire::{FailureSource, TunnelFailure};
 
@@ -355,7 +355,7 @@ impl Pipe {
         }
         let progress_token = progress_token(text)?;
         // spec: RPT-6
-        if self.needs_initialize() && !matches!(method, "initialize" | "ping") {
+        if self.needs_initialize() && !matches!(method, INITIALIZE_METHOD | "ping") {
             return Ok(refused(&id));
         }
         let id = self.exchange(id, |request| Some(&request.id));
@@ -374,7 +374,7 @@ impl Pipe {
         let begun = send(&wire_text, Some(id.wire.clone()));
         self.in_flight.push(Request {
             owner,
-            is_initialize: method == "initialize",
+            is_initialize: method == INITIALIZE_METHOD,
             begun: false,
             cancelled: false,
             id,

@@ -254,7 +254,13 @@ impl<T: Deliver, G: Target> Running<T, G> {
         let unknown = is_unknown.then(|| receipt.command_type.to_owned());
         let expiry = Wait::of(&queued).end();
         match self.commands.receive(Order::of(&queued.command), queued) {
-            Ok(()) => self.expiry = [self.expiry, expiry].into_iter().flatten().min(),
+            Ok(cancelled) => {
+                self.expiry = [self.expiry, expiry].into_iter().flatten().min();
+                if let Some(cancelled) = cancelled {
+                    self.dispatcher.count(Worked::Cancelled, None);
+                    work::log(Worked::Cancelled, None, &cancelled.command);
+                }
+            }
             Err(refusal) => self.refused(refusal, unknown.as_deref()),
         }
     }

@@ -76,8 +76,8 @@ impl<T: Deliver, G: Target> Dispatcher<T, G> {
             Some(SHUTTING_DOWN) => Worked::CutShort,
             _ => Worked::Answered,
         };
-        self.count(worked, &answer);
-        log(worked, &answer, &work.command);
+        self.count(worked, answer.failure);
+        log(worked, answer.failure, &work.command);
         worked
     }
 
@@ -218,9 +218,9 @@ async fn next_note(
 }
 
 impl<T, G> Dispatcher<T, G> {
-    fn count(&self, worked: Worked, answer: &Answer) {
+    pub(super) fn count(&self, worked: Worked, failure: Option<TunnelFailure>) {
         self.telemetry.commands(|counts| {
-            let count = match (worked, answer.failure) {
+            let count = match (worked, failure) {
                 (Worked::Cancelled, _) => &mut counts.cancelled,
                 (Worked::Expired, _) => &mut counts.expired,
                 (Worked::Answered | Worked::CutShort, None) => &mut counts.answered,
@@ -269,9 +269,9 @@ impl<T, G> Dispatcher<T, G> {
 
 /// Says what became of a command that was not answered by its target, in fixed words beside what its receipt may
 /// hold.
-fn log(worked: Worked, answer: &Answer, command: &Command) {
+pub(super) fn log(worked: Worked, failure: Option<TunnelFailure>, command: &Command) {
     let request_id = command.receipt().request_id;
-    match (worked, answer.failure) {
+    match (worked, failure) {
         (Worked::Answered, None) => {}
         (Worked::Answered | Worked::CutShort, failure) => tracing::info!(
             request_id,
