@@ -346,8 +346,25 @@ mod tests {
         assert_eq!((stream.last_event_id(), events.len()), (Some("p-1"), 0));
         stream.push(b"id: p-2\ndata: a\n", &mut events).unwrap();
         assert_eq!(stream.last_event_id(), Some("p-1"), "unfinished");
+        stream.push(b"\n", &mut events).unwrap();
+        assert_eq!(stream.last_event_id(), Some("p-2"));
         stream.push(b"id:\n\n", &mut events).unwrap();
         assert_eq!(stream.last_event_id(), None);
+    }
+
+    // spec-test: CMD-40
+    #[test]
+    fn an_id_counts_once_its_event_has_arrived_whole() {
+        for (text, id) in [
+            ("id: 1\ndata: a\n\nid: 2\ndata: b\n", "1"),
+            ("id: 1\ndata: a\n\nid: 2\ndata: b\n\n", "2"),
+            ("id: 1\ndata: a\n\nid\ndata: b\n", "1"),
+            ("id: 1\ndata: a\n\nid: 2\nid: 3\n\n", "3"),
+        ] {
+            let mut stream = EventStream::new(100);
+            stream.push(text.as_bytes(), &mut Vec::new()).unwrap();
+            assert_eq!(stream.last_event_id(), Some(id), "{text:?}");
+        }
     }
 
     // spec-test: CMD-40

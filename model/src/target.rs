@@ -66,16 +66,16 @@ pub enum EventMeaning {
 pub fn answer_headers<'a>(
     lines: impl IntoIterator<Item = (&'a str, &'a [u8])>,
 ) -> Vec<(String, Vec<String>)> {
-    let mut found = ANSWER_HEADERS.map(|name| (name, Vec::new()));
-    let mut hop_by_hop = Vec::new();
+    let lines = lines.into_iter();
+    let lines: Vec<(&str, &str)> = lines
+        .filter_map(|(name, value)| Some((name, header_text(value)?)))
+        .collect();
+    let hop_by_hop = hop_by_hop(lines.iter().copied());
+    let kept = ANSWER_HEADERS.into_iter();
+    let kept = kept.filter(|name| !names(&hop_by_hop, name));
+    let mut found: Vec<(&str, Vec<String>)> = kept.map(|name| (name, Vec::new())).collect();
     let mut bytes = 0_usize;
     for (name, value) in lines {
-        let Some(value) = header_text(value) else {
-            continue;
-        };
-        if name.eq_ignore_ascii_case("connection") {
-            hop_by_hop.extend(list_members(value));
-        }
         let known = found
             .iter_mut()
             .find(|(known, _)| known.eq_ignore_ascii_case(name));
@@ -89,7 +89,7 @@ pub fn answer_headers<'a>(
     }
     found
         .into_iter()
-        .filter(|(name, values)| !values.is_empty() && !names(&hop_by_hop, name))
+        .filter(|(_, values)| !values.is_empty())
         .map(|(name, values)| (name.to_owned(), values))
         .collect()
 }
@@ -109,10 +109,7 @@ pub fn request_headers(headers: &[(String, Vec<String>)]) -> Vec<(String, String
             .iter()
             .flat_map(|(name, values)| values.iter().map(move |value| (&**name, &**value)))
     };
-    let hop_by_hop: Vec<&str> = lines()
-        .filter(|(name, _)| name.eq_ignore_ascii_case("connection"))
-        .flat_map(|(_, value)| list_members(value))
-        .collect();
+    let hop_by_hop = hop_by_hop(lines());
     lines()
         .filter(|(name, value)| may_be_sent(name) && is_header_value(value.as_bytes()))
         .filter(|(name, _)| !names(&hop_by_hop, name))
@@ -152,7 +149,7 @@ pub fn made_answer_headers(of_target: Vec<(String, Vec<String>)>) -> Vec<(String
 #[must_use]
 pub fn is_event_stream(status: u16, content_type: Option<&[u8]>) -> bool {
     let text = content_type.and_then(header_text).unwrap_or_default();
-    let media_type = text.split(';').next().unwrap_or_default().trim();
+    let media_type = trimmed(text.split(';').next().unwrap_or_default());
     is_success(status) && media_type.eq_ignore_ascii_case("text/event-stream")
 }
 
@@ -266,14 +263,22 @@ fn is_success(status: u16) -> bool {
 /// A header value without the space around it, if it is a text and not empty.
 fn header_text(value: &[u8]) -> Option<&str> {
     let text = std::str::from_utf8(value).ok()?;
-    let text = text.trim_matches([' ', '\t']);
+    let text = trimmed(text);
     (!text.is_empty() && is_header_value(text.as_bytes())).then_some(text)
 }
 
-fn list_members(value: &str) -> impl Iterator<Item = &str> {
-    value
-        .split(',')
-        .map(|member| member.trim_matches([' ', '\t']))
+/// The names that lines `Connection` call their own.
+fn hop_by_hop<'a>(lines: impl Iterator<Item = (&'a str, &'a str)>) -> Vec<&'a str> {
+    lines
+        .filter(|(name, _)| name.eq_ignore_ascii_case("connection"))
+        .flat_map(|(_, value)| value.split(','))
+        .map(trimmed)
+        .collect()
+}
+
+/// What stands between blanks. Those of a header are space and tab, and no others of Unicode's.
+fn trimmed(text: &str) -> &str {
+    text.trim_matches([' ', '\t'])
 }
 
 fn names(list: &[&str], name: &str) -> bool {
@@ -390,6 +395,22 @@ mod tests {
         assert_eq!(answered(&three).len(), 2);
     }
 
+    // spec-test: CMD-23
+    #[test]
+    fn what_is_of_one_connection_takes_no_room() {
+        let whole = "x".repeat(MAX_ANSWER_HEADER_BYTES);
+        let kept = ("Mcp-Session-Id", &*whole);
+        let of_connection = ("Last-Event-Id", "7");
+        let connection = ("Connection", "last-event-id");
+        for lines in [
+            [connection, of_connection, kept],
+            [of_connection, kept, connection],
+            [of_connection, connection, kept],
+        ] {
+            assert_eq!(answered(&lines), [format!("Mcp-Session-Id={whole}")]);
+        }
+    }
+
     #[test]
     fn passes_on_what_the_caller_sent_for_the_server() {
         let headers: &[(&str, &[&str])] = &[
@@ -474,6 +495,10 @@ mod tests {
         for (value, is_stream) in [
             ("text/event-stream", true),
             (" Text/Event-Stream ; charset=utf-8", true),
+            ("\ttext/event-stream\t;", true),
+            ("text/event-stream\u{a0}", false),
+            ("\u{2003}text/event-stream", false),
+            ("text/event-stream\u{85};charset=utf-8", false),
             ("application/json", false),
             ("text/event-streams", false),
             ("", false),
