@@ -1,32 +1,78 @@
-//! What becomes of a target's answer. Written from CMD-21 to CMD-24, on top of the second readers of
-//! messages and of event streams.
+//! What becomes of a target's answer. Written from CMD-21 to CMD-24 and CMD-38 to CMD-41, and from what
+//! the model's page on resumption promises, on top of the second readers of messages and of event streams.
 
-use super::event_stream::{self, Fault};
+use std::time::Duration;
+
+use super::event_stream::{self, Fault, Place};
 use super::jsonrpc::{Meaning, Told, read};
 
 /// Header names with their values.
 pub(crate) type Headers = Vec<(String, Vec<String>)>;
 
+/// What was sent to the target.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Asked<'a> {
+    /// A message that asks for no answer.
+    Nothing,
+    /// A request with this raw id.
+    Request(&'a str),
+    /// The end of a session.
+    Termination,
+}
+
 /// An answer as it came.
 pub(crate) struct Came<'a> {
-    /// The raw id of the request; `None` where none was asked for.
-    pub(crate) request: Option<&'a str>,
+    pub(crate) asked: Asked<'a>,
     pub(crate) status: u16,
     /// The value of the first line of this name.
     pub(crate) content_type: Option<&'a [u8]>,
-    pub(crate) body: &'a [u8],
+    pub(crate) body: Body<'a>,
+    /// What each GET brings, in order; those after them reach nobody.
+    pub(crate) later: &'a [Later<'a>],
     pub(crate) event_limit: usize,
 }
 
-/// What the service is told.
+/// A body, as far as it came.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Body<'a> {
+    pub(crate) bytes: &'a [u8],
+    /// The connection broke after these bytes.
+    pub(crate) is_broken: bool,
+}
+
+/// What a GET of a stream brings.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Later<'a> {
+    /// The status and the type; `None` where the target could not be reached.
+    pub(crate) head: Option<(u16, &'a [u8])>,
+    pub(crate) body: Body<'a>,
+}
+
+/// What the service is told, and what it took.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Answer {
     pub(crate) code: u16,
     pub(crate) json: Option<String>,
     pub(crate) headers: Headers,
     pub(crate) kind: &'static str,
+    pub(crate) way: Way,
+}
+
+/// How a request came to its answer.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(crate) struct Way {
     /// The messages before the answer.
     pub(crate) notes: Vec<String>,
+    /// How its stream was asked for again.
+    pub(crate) gets: Vec<Get>,
+}
+
+/// A GET of what is left of a stream.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Get {
+    /// How long after the stream before had ended.
+    pub(crate) wait: Duration,
+    pub(crate) last_event_id: String,
 }
 
 /// What `tunnel_failure` says.
@@ -42,6 +88,14 @@ pub(crate) struct Failed {
 const FAILED_STATUSES: std::ops::RangeInclusive<u16> = 400..=599;
 
 impl Failed {
+    /// An HTTP error.
+    fn status(status: u16) -> Self {
+        Self {
+            status: Some(status),
+            ..Self::received("target_http", None)
+        }
+    }
+
     /// Something came, and it was no answer.
     fn received(source: &'static str, kind: Option<&'static str>) -> Self {
         Self {
@@ -61,20 +115,21 @@ impl Failed {
 
 /// What the service is told of an answer, with the headers that may pass.
 pub(crate) fn answer(came: &Came<'_>, headers: Headers) -> Answer {
-    let success = (200..300).contains(&came.status);
-    let kind = came.request.map_or("notify_ack", |_| "jsonrpc_response");
-    let mut notes = Vec::new();
-    let json = match came.request {
-        None if success => Ok(None),
-        Some(id) if success && is_event_stream(came.content_type) => {
-            events(came, id, &mut notes).map(Some)
+    let mut way = Way::default();
+    let is_accepted = match came.asked {
+        Asked::Termination => is_success(came.status) || (400..500).contains(&came.status),
+        Asked::Nothing | Asked::Request(_) => is_success(came.status),
+    };
+    let (kind, id, json) = match came.asked {
+        Asked::Request(id) => ("jsonrpc_response", id, call(came, id, &mut way).map(Some)),
+        other => {
+            let kind = match other {
+                Asked::Termination => "session_termination_response",
+                _ => "notify_ack",
+            };
+            let judged = is_accepted.then_some(None);
+            (kind, "null", judged.ok_or(Failed::status(came.status)))
         }
-        Some(id) if is_answer(came.body, id) => Ok(Some(lossless(came.body))),
-        _ if success => Err(Failed::received("protocol", None)),
-        _ => Err(Failed {
-            status: Some(came.status),
-            ..Failed::received("target_http", None)
-        }),
     };
     match json {
         Ok(json) => Answer {
@@ -82,42 +137,159 @@ pub(crate) fn answer(came: &Came<'_>, headers: Headers) -> Answer {
             json,
             headers,
             kind,
-            notes,
+            way,
         },
         Err(failed) => Answer {
             code: failed.upstream_status().unwrap_or(502),
-            json: Some(error(came.request.unwrap_or("null"), failed)),
-            headers: Vec::new(),
+            json: Some(error(id, failed)),
+            headers: made_here(headers),
             kind,
-            notes,
+            way,
         },
     }
 }
 
-fn lossless(body: &[u8]) -> String {
-    String::from_utf8(body.to_owned()).expect("a message is UTF-8")
+/// The target's headers around a body that is not its own.
+fn made_here(headers: Headers) -> Headers {
+    let mut made = vec![(
+        "Content-Type".to_owned(),
+        vec!["application/json".to_owned()],
+    )];
+    made.extend(
+        headers
+            .into_iter()
+            .filter(|(name, _)| name != "Content-Type"),
+    );
+    made
 }
 
-/// The messages of a stream up to the answer.
-fn events(came: &Came<'_>, id: &str, notes: &mut Vec<String>) -> Result<String, Failed> {
-    let stream = event_stream::read(came.body, came.event_limit);
+fn call(came: &Came<'_>, id: &str, way: &mut Way) -> Result<String, Failed> {
+    if is_event_stream(came.status, came.content_type) {
+        return streams(came, id, way);
+    }
+    let Body { bytes, is_broken } = came.body;
+    if is_answer(bytes, id) && !is_broken {
+        return Ok(String::from_utf8(bytes.to_owned()).expect("a message is UTF-8"));
+    }
+    Err(match (is_success(came.status), is_broken) {
+        (true, false) => Failed::received("protocol", None),
+        (true, true) => BROKEN,
+        (false, false) => Failed::status(came.status),
+        (false, true) => Failed {
+            kind: BROKEN.kind,
+            ..Failed::status(came.status)
+        },
+    })
+}
+
+/// What is made of a connection that breaks.
+const BROKEN: Failed = Failed {
+    source: "transport_closed",
+    kind: Some("broken"),
+    received: true,
+    status: None,
+};
+
+/// What is made of a stream that ends.
+const ENDED: Failed = Failed {
+    source: "protocol",
+    kind: Some("stream_ended"),
+    received: true,
+    status: None,
+};
+
+/// The least wait before a GET.
+const WAIT_MIN: Duration = Duration::from_millis(100);
+
+/// A wait grows up to this, unless the stream asks for a longer one.
+const WAIT_GROWS_TO: Duration = Duration::from_secs(10);
+
+/// The greatest number of GETs in a row without a new id.
+pub(crate) const GETS_IN_A_ROW: usize = 5;
+
+/// The answer in a stream, or in what is left of it.
+fn streams(came: &Came<'_>, id: &str, way: &mut Way) -> Result<String, Failed> {
+    let mut place = Place::default();
+    let mut later = came.later.iter();
+    let mut end = match stream(came, came.body, id, &mut place, way)? {
+        Ok(answer) => return Ok(answer),
+        Err(end) => end,
+    };
+    loop {
+        let Some(get) = next_get(&place, &way.gets) else {
+            return Err(end);
+        };
+        way.gets.push(get);
+        let got = later.next().copied();
+        let head = got.and_then(|later| Some((later.head?, later.body)));
+        end = match head {
+            // The target has the call, so that what is lost is its stream.
+            None => Failed::received("transport_closed", Some("refused")),
+            Some(((status, kind), body)) if is_event_stream(status, Some(kind)) => {
+                match stream(came, body, id, &mut place, way)? {
+                    Ok(answer) => return Ok(answer),
+                    Err(end) => end,
+                }
+            }
+            // In trouble for the moment.
+            Some(((status @ (429 | 500..=599), _), _)) => Failed::status(status),
+            Some(_) => return Err(ENDED),
+        };
+    }
+}
+
+/// How a stream is asked for that has come to this place, after those GETs.
+fn next_get(place: &Place, gets: &[Get]) -> Option<Get> {
+    let id = place.last_id.clone()?;
+    let in_a_row = gets.iter().rev();
+    let in_a_row = in_a_row.take_while(|get| get.last_event_id == id).count();
+    // An id that no header can carry cannot be named.
+    if in_a_row == GETS_IN_A_ROW || !id.chars().all(may_stand) {
+        return None;
+    }
+    let mut wait = place.retry.unwrap_or_default().max(WAIT_MIN);
+    for _ in 0..in_a_row {
+        if wait < WAIT_GROWS_TO {
+            wait = WAIT_GROWS_TO.min(wait * 2);
+        }
+    }
+    Some(Get {
+        wait,
+        last_event_id: id,
+    })
+}
+
+/// The messages of one connection up to the answer; otherwise why there is none, for good or so far.
+fn stream(
+    came: &Came<'_>,
+    body: Body<'_>,
+    id: &str,
+    place: &mut Place,
+    way: &mut Way,
+) -> Result<Result<String, Failed>, Failed> {
+    let stream = event_stream::read(body.bytes, came.event_limit, place.clone());
     for event in stream.events {
         if event.event != "message" {
             continue;
         }
         if is_answer(event.data.as_bytes(), id) {
-            return Ok(event.data);
+            return Ok(Ok(event.data));
         }
         if let Ok(Told::Notification { .. } | Told::Request { .. }) = read(&event.data) {
-            notes.push(event.data);
+            way.notes.push(event.data);
         }
     }
-    let kind = match stream.fault {
-        None => "stream_ended",
-        Some(Fault::NotUtf8) => "event_not_utf8",
-        Some(Fault::TooLarge) => "event_too_large",
-    };
-    Err(Failed::received("protocol", Some(kind)))
+    *place = stream.place;
+    match stream.fault {
+        None if body.is_broken => Ok(Err(BROKEN)),
+        None => Ok(Err(ENDED)),
+        Some(Fault::NotUtf8) => Err(Failed::received("protocol", Some("event_not_utf8"))),
+        Some(Fault::TooLarge) => Err(Failed::received("protocol", Some("event_too_large"))),
+    }
+}
+
+fn is_success(status: u16) -> bool {
+    (200..300).contains(&status)
 }
 
 /// Whether a body is a response or an error with this id.
@@ -136,6 +308,7 @@ pub(crate) fn error(id: &str, failed: Failed) -> String {
     let phrase = match failed.source {
         "protocol" => "the MCP server gave no valid answer to the request",
         "target_http" => "the MCP server answered with an HTTP error",
+        "transport_closed" => "the MCP server closed the connection before it answered",
         other => panic!("no answer fails like this: {other}"),
     };
     let kind = failed
@@ -152,12 +325,12 @@ pub(crate) fn error(id: &str, failed: Failed) -> String {
     )
 }
 
-/// The media type, without its parameters and whatever its case.
-pub(crate) fn is_event_stream(content_type: Option<&[u8]>) -> bool {
+/// A success whose media type is this one, without its parameters and whatever its case.
+pub(crate) fn is_event_stream(status: u16, content_type: Option<&[u8]>) -> bool {
     let value = content_type.and_then(visible).unwrap_or_default();
     let media_type = value.split(';').next().unwrap_or_default();
     let media_type = media_type.trim_matches([' ', '\t']);
-    media_type.eq_ignore_ascii_case("text/event-stream")
+    is_success(status) && media_type.eq_ignore_ascii_case("text/event-stream")
 }
 
 /// The headers that may come back.
@@ -170,21 +343,26 @@ const NAMES: [&str; 6] = [
     "WWW-Authenticate",
 ];
 
-/// The headers that come back, however many bytes they have.
-pub(crate) fn headers(lines: &[(&str, &[u8])]) -> Headers {
+/// The headers that come back: as many of their lines as have so many bytes together.
+pub(crate) fn headers(lines: &[(&str, &[u8])], bytes_max: usize) -> Headers {
     let connection = values(lines, "connection");
-    NAMES
+    let names = NAMES.into_iter();
+    let names: Vec<&str> = names.filter(|name| !lists(&connection, name)).collect();
+    let mut bytes = 0;
+    let may_pass = lines.iter().filter(|(name, value)| {
+        let is_named = names.iter().any(|known| known.eq_ignore_ascii_case(name));
+        is_named && visible(value).is_some()
+    });
+    let room = may_pass.take_while(|(_, value)| {
+        bytes += visible(value).map_or(0, str::len);
+        bytes <= bytes_max
+    });
+    let passed: Vec<(&str, &[u8])> = room.copied().collect();
+    names
         .into_iter()
-        .filter(|name| !lists(&connection, name))
-        .map(|name| (name.to_owned(), values(lines, name)))
+        .map(|name| (name.to_owned(), values(&passed, name)))
         .filter(|(_, values)| !values.is_empty())
         .collect()
-}
-
-/// How many bytes the values have that may come back.
-pub(crate) fn size(lines: &[(&str, &[u8])]) -> usize {
-    let values = NAMES.iter().flat_map(|name| values(lines, name));
-    values.map(|value| value.len()).sum()
 }
 
 fn values(lines: &[(&str, &[u8])], name: &str) -> Vec<String> {

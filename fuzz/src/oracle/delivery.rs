@@ -1,9 +1,12 @@
-//! What a trace of POSTs must look like, whoever made it. Written from CMD-13 to CMD-15, CMD-18, CMD-19
-//! and RPT-8.
+//! What a trace of POSTs must look like, whoever made it. Written from CMD-13 to CMD-15, CMD-18,
+//! CMD-19, CMD-42 and RPT-8.
 
 use std::time::Duration;
 
 use moorline_model::delivery::{DeliveryFault, DeliveryStep};
+
+/// For how long the body of a response may hold things up.
+const BODY_AT_MOST: Duration = Duration::from_secs(1);
 
 /// One attempt, as the network saw it.
 #[derive(Debug)]
@@ -11,7 +14,10 @@ pub(crate) struct Post {
     /// Which message, counted from the command's first; the last is the answer.
     pub(crate) number: usize,
     pub(crate) at: Duration,
+    /// When there was a head, or none to come any more.
     pub(crate) until: Duration,
+    /// When the client went on.
+    pub(crate) done: Duration,
     pub(crate) body: Vec<u8>,
     pub(crate) ending: Ending,
 }
@@ -51,8 +57,11 @@ impl Judge {
         assert!(!posts.iter().any(|post| self.is_over(post.at)), "too late");
         for pair in posts.windows(2) {
             let [one, other] = pair else { continue };
-            let in_order = one.number <= other.number && one.until <= other.at;
+            let in_order = one.number <= other.number && one.done <= other.at;
             assert!(in_order, "one after the other");
+        }
+        for post in posts {
+            self.head(post);
         }
         let mut after_gap = false;
         // When the next message may have had its turn at the latest.
@@ -69,12 +78,20 @@ impl Judge {
             };
             assert!(!after_gap || is_final, "a notification after a gap");
             self.attempts(&posts, is_final);
-            turn = last.until;
+            turn = last.done;
             if posts.len() < 3 && may_retry(last.ending, is_final) {
                 turn += self.longest(last, posts.len());
             }
             self.ending(last, posts.len(), turn, end.expect("it was begun"));
             after_gap |= !matches!(last.ending, Ending::Status(200..=299, _));
+        }
+    }
+
+    /// A status counts if it has come in time, however late its body is, which costs a second at most.
+    fn head(&self, post: &Post) {
+        assert!(post.done - post.until <= BODY_AT_MOST, "{post:?}");
+        if let Ending::Status(..) = post.ending {
+            assert!(self.deadline.is_none_or(|at| post.until < at), "{post:?}");
         }
     }
 
@@ -97,7 +114,7 @@ impl Judge {
             };
             assert_eq!(one.body, other.body, "other bytes");
             assert!(may_retry(one.ending, is_final), "sent again: {one:?}");
-            let waited = other.at - one.until;
+            let waited = other.at - one.done;
             assert!(
                 waited >= self.backoff.0.max(hint(one)),
                 "too early: {pair:?}"
@@ -118,7 +135,7 @@ impl Judge {
             Ending::NoHead { .. } => DeliveryFault::Transport,
             Ending::CutOff => return self.cut_off(turn, end),
         };
-        let no_more = attempts == 3 || turn == last.until;
+        let no_more = attempts == 3 || turn == last.done;
         if no_more {
             assert_eq!(end, DeliveryStep::GiveUp(fault));
         } else {
