@@ -544,6 +544,8 @@ async fn what_cannot_be_run_is_answered_or_skipped_and_stops_nothing() {
     let (_, facts, _) = house.close().await;
     assert_eq!((facts.commands.skipped, facts.commands.unreadable), (1, 2));
     assert_eq!(facts.commands.received, 4);
+    let served: Vec<_> = facts.targets.keys().map(Channel::as_str).collect();
+    assert_eq!(served, ["main", "side"]);
 }
 
 /// Whoever notices first that the time is over: the command has expired, and its answer was not lost.

@@ -31,8 +31,8 @@ use tokio_util::sync::CancellationToken;
 
 const AT_ONCE: Posts = Posts::Accepted(Duration::ZERO);
 
-/// A tool `ask` asks its caller something and answers once the reply has come, `hang` never answers, and any other one
-/// answers at once.
+/// A tool `ask` asks its caller something and answers once the reply has come, `hang` never answers, `panic` ends in a
+/// panic, and any other one answers at once.
 #[derive(Default)]
 struct Server {
     replied: CancellationToken,
@@ -64,6 +64,7 @@ impl Target for Server {
                 self.hung.fetch_add(1, Ordering::SeqCst);
                 pending::<()>().await;
             }
+            "panic" => panic!("a fault of this server"),
             _ => {}
         }
         let result = json!({"jsonrpc": "2.0", "id": message["id"], "result": {}});
@@ -276,6 +277,26 @@ async fn what_is_cancelled_while_it_waits_is_neither_run_nor_answered() {
     assert_eq!(house.hung.load(Ordering::SeqCst), 1);
     assert_eq!(house.memory.told("r-2"), [json!(null); 0]);
     house.running.abort();
+}
+
+/// A fault of the client's own costs one call and no place, and the command may come again.
+#[tokio::test(start_paused = true)]
+async fn a_call_that_ends_in_a_panic_gives_its_place_back() {
+    let options = DispatchOptions {
+        concurrency: NonZeroUsize::MIN,
+        ..DispatchOptions::default()
+    };
+    let house = House::open(AT_ONCE, options);
+    house.memory.enqueue([request(1, "panic", &json!({}))]);
+    house.memory.enqueue([request(2, "quick", &json!({}))]);
+    house
+        .until("the next one", |house| house.is_answered("r-2"))
+        .await;
+    house.memory.enqueue([request(1, "quick", &json!({}))]);
+    house
+        .until("the same again", |house| house.is_answered("r-1"))
+        .await;
+    assert_eq!(house.close().await, Drained { cut_short: 0 });
 }
 
 /// The service takes no answers any more: the time to drain and five seconds for the last words are all there is,

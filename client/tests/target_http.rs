@@ -28,7 +28,7 @@ use support::tls::{CLIENT, TlsServer};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpListener;
 use tokio::sync::mpsc;
-use tokio::time::timeout;
+use tokio::time::{sleep, timeout};
 
 /// How long the end of something may take that is to end by itself.
 const SOON: Duration = Duration::from_secs(15);
@@ -329,6 +329,31 @@ async fn events_are_passed_on_as_their_bytes_arrive() {
     assert_eq!(answered.json.as_deref(), Some(PONG));
 }
 
+/// A message is taken from the server once those before it are on their way, so that none piles up here.
+#[tokio::test]
+async fn a_stream_is_read_no_faster_than_its_messages_leave() {
+    let body = format!("data: {}\n\ndata: {}\n\ndata: {PONG}\n\n", note(1), note(2));
+    let mut service = ScriptedService::start().unwrap();
+    let target = target(&service.endpoint());
+    let (notes, mut noted) = mpsc::channel(2);
+    let serve = async {
+        let exchange = service.next_request().await.unwrap();
+        exchange.answer(events(body)).await;
+        let first = timeout(SOON, async {
+            while noted.is_empty() {
+                sleep(Duration::from_millis(1)).await;
+            }
+            // Long enough for what is there already.
+            sleep(Duration::from_millis(100)).await;
+            (noted.len(), noted.recv().await)
+        });
+        assert_eq!(first.await.unwrap(), (1, Some(note(1))));
+        assert_eq!(timeout(SOON, noted.recv()).await.unwrap(), Some(note(2)));
+    };
+    let (answered, ()) = tokio::join!(target.call(call(PING), notes), serve);
+    assert_eq!(answered.json.as_deref(), Some(PONG));
+}
+
 /// Whoever wants no notes still gets the answer.
 #[tokio::test]
 async fn the_answer_comes_though_nobody_takes_the_notes() {
@@ -528,7 +553,8 @@ async fn the_deadline_covers_the_wait_for_a_stream_and_its_rest() {
             }
         };
         let late = call_within(PING, Duration::from_millis(600));
-        let (answered, ()) = tokio::join!(answer(&target, late), serve);
+        let both = async { tokio::join!(answer(&target, late), serve) };
+        let (answered, ()) = timeout(SOON, both).await.expect("the deadline ends it");
         let told = tunnel_failure(&answered);
         assert_eq!(told["source"], "timeout");
         assert_eq!(told["upstream_response_received"], true);

@@ -158,6 +158,10 @@ mod tests {
         assert_eq!((queue.len(), queue.iter().count()), (2, 2));
         queue.push('c', 22);
         assert_eq!(drain(&mut queue), [2, 10, 22]);
+        queue.push('a', 1);
+        queue.push('b', 2);
+        assert_eq!(queue.remove_unless(|item| item % 2 == 0), [1]);
+        assert_eq!(drain(&mut queue), [2], "what is empty has no turn");
     }
 
     #[test]
