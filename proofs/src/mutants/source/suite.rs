@@ -30,6 +30,8 @@ pub enum Suite {
     Model,
     /// `client/tests/monitor.rs`: probes, metrics and the status page.
     Monitor,
+    /// `client/tests/places.rs`: places, repeated and cancelled commands, and the end, under paused time.
+    Places,
     /// `client/tests/poller.rs`: the poll loop under paused time.
     Poller,
     /// `client/tests/privacy.rs`: everything that is shown.
@@ -74,13 +76,14 @@ const RUN_MAX: Duration = Duration::from_secs(300);
 
 impl Suite {
     /// All of them.
-    pub(super) const ALL: [Self; 16] = [
+    pub(super) const ALL: [Self; 17] = [
         Self::Classify,
         Self::Cli,
         Self::Dispatch,
         Self::Dumps,
         Self::Model,
         Self::Monitor,
+        Self::Places,
         Self::Poller,
         Self::Privacy,
         Self::Respond,
@@ -103,6 +106,7 @@ impl Suite {
             Self::Dumps => "dumps",
             Self::Model => "model",
             Self::Monitor => "monitor",
+            Self::Places => "places",
             Self::Poller => "poller",
             Self::Privacy => "privacy",
             Self::Respond => "respond",
@@ -140,6 +144,7 @@ impl Suite {
             Self::Dispatch => (&["--test", "dispatch"], "dispatch"),
             Self::Dumps => (&["--test", "dumps"], "dumps"),
             Self::Monitor => (&["--test", "monitor"], "monitor"),
+            Self::Places => (&["--test", "places"], "places"),
             Self::Poller => (&["--test", "poller"], "poller"),
             Self::Privacy => (&["--test", "privacy"], "privacy"),
             Self::Respond => (&["--test", "respond"], "respond"),

@@ -13,10 +13,11 @@ const NOTIFICATIONS: &str =
     "delivery::tests::a_notification_is_tried_again_only_when_it_did_not_arrive";
 const ONE_POST: &str = "a_response_is_one_post_with_the_commands_own_token";
 const POLLING_TOKEN: &str = "the_polling_token_goes_nowhere_but_on_polls";
+const STALLED: &str = "the_status_counts_though_the_body_never_comes";
 const ENDS_THE_WAIT: &str = "deadline_and_cancellation_end_the_wait_between_attempts";
 
 /// Wrong deliveries.
-pub(super) const MUTANTS: [SourceMutant; 29] = [
+pub(super) const MUTANTS: [SourceMutant; 32] = [
     // Which of the outcomes are tried again.
     mutant(
         "answer-is-tried-twice-at-most",
@@ -228,9 +229,33 @@ pub(super) const MUTANTS: [SourceMutant; 29] = [
         "delivery-begins-after-the-deadline",
         Suite::Respond,
         RESPOND,
-        "                () = passed(deadline) => (PostOutcome::DeadlinePassed, None),\n",
+        "                () = ready(()), if is_past(deadline) => (PostOutcome::DeadlinePassed, None),\n",
         "",
         &["deadline_and_cancellation_end_a_delivery"],
+    ),
+    mutant(
+        "delivery-waits-for-the-body",
+        Suite::Respond,
+        TRANSPORT,
+        "let soon = deadline.min(Instant::now() + BODY_TIMEOUT);",
+        "let soon = deadline;",
+        &[STALLED],
+    ),
+    mutant(
+        "delivery-that-is-accepted-in-time-is-late-by-its-body",
+        Suite::Respond,
+        RESPOND,
+        "        } => (PostOutcome::Status(*status), hint(headers)),\n",
+        "        } if !too_late => (PostOutcome::Status(*status), hint(headers)),\n        Received::Head { .. } => (PostOutcome::without_head(true, too_late), None),\n",
+        &[STALLED],
+    ),
+    mutant(
+        "delivery-that-is-late-was-broken-off",
+        Suite::Model,
+        DELIVERY,
+        "        if too_late {\n",
+        "        if too_late && !written {\n",
+        &["delivery::tests::without_a_head_a_deadline_that_has_passed_has_ended_the_attempt"],
     ),
     mutant(
         "delivery-waits-beyond-the-deadline",

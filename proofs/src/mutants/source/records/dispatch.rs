@@ -1,13 +1,18 @@
-//! Commands from their receipt to their answer: whose turn it is, who is asked, deadlines, order, and the end.
+//! Commands from their turn to their answer: who is asked, deadlines, order, what is counted, and the end.
 
 use super::{SourceMutant, mutant};
 use crate::mutants::source::Suite;
 
 const DISPATCH: &str = "client/src/dispatch/mod.rs";
 const WORK: &str = "client/src/dispatch/work.rs";
+const HEALTH: &str = "model/src/target_health.rs";
 
 const NOT_RUN: &str = "what_cannot_be_run_is_answered_or_skipped_and_stops_nothing";
 const DEAD_TARGET: &str = "a_dead_target_is_noticed_and_its_recovery_too";
+const OUTAGE: &str = "target_health::tests::an_outage_shows_at_once_and_so_does_its_end";
+const SILENT: &str =
+    "target_health::tests::a_target_that_is_silent_for_some_calls_is_dead_since_the_first";
+const WORD: &str = "target_health::tests::a_word_between_breaks_the_silence";
 const EXPIRED: &str = "an_expired_command_is_dropped_without_a_word";
 const LOST_NOTIFICATION: &str =
     "after_a_lost_notification_the_later_ones_are_skipped_and_the_answer_still_sent";
@@ -15,38 +20,14 @@ const OWN_TOKEN: &str = "a_call_that_ends_after_a_reassignment_is_answered_under
 const NOT_DRAINED: &str = "what_is_not_drained_in_time_is_answered_with_a_failure";
 
 /// Wrong ways to run commands.
-pub(super) const MUTANTS: [SourceMutant; 23] = [
-    // Whose turn it is, and who is asked.
-    mutant(
-        "dispatch-runs-one-more-at-once",
-        Suite::Dispatch,
-        DISPATCH,
-        "while self.tasks.len() < room",
-        "while self.tasks.len() <= room",
-        &["slow_calls_block_nobody_until_all_places_are_taken"],
-    ),
-    mutant(
-        "dispatch-keeps-one-queue-for-all-channels",
-        Suite::Dispatch,
-        DISPATCH,
-        "self.waiting.push(queued.command.channel.clone(), queued);",
-        "self.waiting.push(Channel::main(), queued);",
-        &["channels_take_turns"],
-    ),
+pub(super) const MUTANTS: [SourceMutant; 31] = [
+    // Who is asked.
     mutant(
         "dispatch-takes-any-target-for-an-unknown-channel",
         Suite::Dispatch,
         WORK,
         "let Some(target) = self.targets.get(&work.command.channel) else {",
         "let any = self.targets.values().next();\n        let Some(target) = self.targets.get(&work.command.channel).or(any) else {",
-        &[NOT_RUN],
-    ),
-    mutant(
-        "dispatch-runs-commands-of-an-unknown-type",
-        Suite::Dispatch,
-        DISPATCH,
-        "if queued.command.kind == CommandKind::Unknown {",
-        "if false {",
         &[NOT_RUN],
     ),
     mutant(
@@ -94,16 +75,24 @@ pub(super) const MUTANTS: [SourceMutant; 23] = [
         "dispatch-counts-a-late-answer",
         Suite::Dispatch,
         WORK,
-        "        if work.wait.is_over() {\n            return false;\n        }\n",
-        "",
+        "_ if work.wait.is_over() => Worked::Expired,",
+        "_ if work.wait.is_over() => Worked::Answered,",
         &["a_call_that_ends_as_its_deadline_passes_has_expired"],
+    ),
+    mutant(
+        "dispatch-counts-an-answer-that-expires-on-its-way",
+        Suite::Places,
+        WORK,
+        "        if sent.is_err_and(|undelivered| undelivered.fault == DeliveryFault::DeadlinePassed) {\n            return false;\n        }\n",
+        "",
+        &["an_answer_that_expires_on_its_way_is_counted_once"],
     ),
     mutant(
         "dispatch-answers-expired-commands-with-a-failure",
         Suite::Dispatch,
         WORK,
-        "        if !in_time {\n            self.expired(1);\n",
-        "        if !in_time {\n            let answer = work.failed(TunnelFailure::without_answer(FailureSource::Timeout));\n            let body = ResponseBody {\n                request_id: &work.command.request_id,\n                channel: &work.command.channel,\n                json: answer.json.as_deref(),\n                headers: &answer.headers,\n                code: answer.code,\n                kind: answer.kind,\n            };\n            if let Some(response) = work.response(&body) {\n                let never = CancellationToken::new();\n                let _ = self.client.respond(&response, None, &never).await;\n            }\n            self.expired(1);\n",
+        "            _ if work.wait.is_over() => Worked::Expired,\n",
+        "            _ if work.wait.is_over() => {\n                let body = ResponseBody {\n                    request_id: &work.command.request_id,\n                    channel: &work.command.channel,\n                    json: answer.json.as_deref(),\n                    headers: &answer.headers,\n                    code: answer.code,\n                    kind: answer.kind,\n                };\n                if let Some(response) = work.response(&body) {\n                    let never = CancellationToken::new();\n                    let _ = self.client.respond(&response, None, &never).await;\n                }\n                Worked::Expired\n            }\n",
         &[EXPIRED],
     ),
     mutant(
@@ -127,16 +116,16 @@ pub(super) const MUTANTS: [SourceMutant; 23] = [
         "dispatch-sends-no-answer-after-a-lost-notification",
         Suite::Dispatch,
         WORK,
-        "        self.count_result(&answer);\n        self.deliver_answer(work, &answer).await\n",
-        "        self.count_result(&answer);\n        if self.telemetry.facts().deliveries.notifications_lost > 0 {\n            return true;\n        }\n        self.deliver_answer(work, &answer).await\n",
+        "            _ if !self.deliver_answer(&work, &answer).await => Worked::Expired,\n",
+        "            _ if self.telemetry.facts().deliveries.notifications_lost > 0 => Worked::Answered,\n            _ if !self.deliver_answer(&work, &answer).await => Worked::Expired,\n",
         &[LOST_NOTIFICATION],
     ),
     mutant(
         "dispatch-lets-the-answer-overtake",
         Suite::Dispatch,
         WORK,
-        "        let (answer, ()) = tokio::join!(answer, self.deliver_notes(work, received, &ended));\n        if work.wait.is_over() {\n            return false;\n        }\n        self.count_result(&answer);\n        self.deliver_answer(work, &answer).await\n",
-        "        let answering = async {\n            let answer = answer.await;\n            if work.wait.is_over() {\n                return false;\n            }\n            self.count_result(&answer);\n            self.deliver_answer(work, &answer).await\n        };\n        let notes = self.deliver_notes(work, received, &ended);\n        tokio::join!(answering, notes).0\n",
+        "        let answer = self.answer_and_notes(&work).await;\n        let worked = match answer.failure {\n            Some(CANCELLED) => Worked::Cancelled,\n            _ if work.wait.is_over() => Worked::Expired,\n            _ if !self.deliver_answer(&work, &answer).await => Worked::Expired,\n            Some(SHUTTING_DOWN) => Worked::CutShort,\n            _ => Worked::Answered,\n        };\n",
+        "        let (notes, received) = mpsc::channel(MAX_WAITING_NOTES);\n        let ended = CancellationToken::new();\n        let answering = async {\n            let answer = self.answer_of(&work, notes).await;\n            ended.cancel();\n            self.deliver_answer(&work, &answer).await;\n            answer\n        };\n        let answer = tokio::join!(answering, self.deliver_notes(&work, received, &ended)).0;\n        let worked = Worked::Answered;\n",
         &[OWN_TOKEN],
     ),
     mutant(
@@ -152,8 +141,8 @@ pub(super) const MUTANTS: [SourceMutant; 23] = [
         "dispatch-drains-for-ever",
         Suite::Dispatch,
         DISPATCH,
-        "            () = at(drain_ends), if draining && !self.cut_short.is_cancelled() => self.end_of_drain(),\n",
-        "",
+        "() = at(self.stage.end()) => self.next_stage(),",
+        "() = at(self.stage.end()), if !matches!(self.stage, Stage::Draining(_)) => self.next_stage(),",
         &[NOT_DRAINED],
     ),
     mutant(
@@ -161,7 +150,7 @@ pub(super) const MUTANTS: [SourceMutant; 23] = [
         Suite::Dispatch,
         DISPATCH,
         "        self.poller.stop_token().cancel();\n",
-        "        self.poller.stop_token().cancel();\n        self.waiting = FairQueue::new();\n",
+        "        self.poller.stop_token().cancel();\n        drop(self.commands.remove_unless(|_| false));\n",
         &[NOT_DRAINED],
     ),
     mutant(
@@ -169,40 +158,121 @@ pub(super) const MUTANTS: [SourceMutant; 23] = [
         Suite::Dispatch,
         DISPATCH,
         "        self.poller.stop_token().cancel();\n",
-        "        self.poller.stop_token().cancel();\n        self.cut_short.cancel();\n",
+        "        self.poller.stop_token().cancel();\n        self.ends.calls.cancel();\n",
         &["a_stop_drains_what_was_received"],
     ),
     mutant(
         "dispatch-leaves-what-is-cut-short-unanswered",
         Suite::Dispatch,
         WORK,
-        "respond(&response, work.wait.end(), &never)",
-        "respond(&response, work.wait.end(), &work.cut_short)",
+        "(work.wait.end(), &work.ends.deliveries)",
+        "(work.wait.end(), &work.ends.calls)",
         &[NOT_DRAINED],
     ),
-    // What readiness follows.
+    mutant(
+        "dispatch-waits-for-the-last-words-without-end",
+        Suite::Places,
+        DISPATCH,
+        "                self.ends.deliveries.cancel();\n",
+        "",
+        &["a_stop_ends_in_time_however_much_waits"],
+    ),
+    mutant(
+        "dispatch-counts-what-the-target-answered-as-cut-short",
+        Suite::Places,
+        WORK,
+        "Some(SHUTTING_DOWN) => Worked::CutShort,",
+        "_ if work.ends.calls.is_cancelled() => Worked::CutShort,",
+        &["an_answer_of_the_target_that_is_on_its_way_is_not_cut_short"],
+    ),
+    // What a call that is cancelled, or ends in a panic, leaves behind.
+    mutant(
+        "dispatch-answers-a-cancelled-call",
+        Suite::Places,
+        WORK,
+        "            Some(CANCELLED) => Worked::Cancelled,\n",
+        "",
+        &["what_was_cancelled_is_not_answered"],
+    ),
+    mutant(
+        "dispatch-loses-the-place-of-a-call-that-panics",
+        Suite::Places,
+        DISPATCH,
+        "                error.id()\n",
+        "                drop(error);\n                return;\n",
+        &["a_call_that_ends_in_a_panic_gives_its_place_back"],
+    ),
+    // What is known of targets.
     mutant(
         "dispatch-notices-no-dead-target",
-        Suite::Dispatch,
-        WORK,
-        "Some(failure) if failure.source.is_outage() => {",
-        "Some(failure) if false && failure.source.is_outage() => {",
-        &[DEAD_TARGET],
+        Suite::Model,
+        HEALTH,
+        "Evidence::Failed(failure) if failure.source.is_outage() => {",
+        "Evidence::Failed(failure) if false && failure.source.is_outage() => {",
+        &[OUTAGE],
     ),
     mutant(
         "dispatch-takes-every-failure-for-a-dead-target",
-        Suite::Dispatch,
-        WORK,
-        "Some(failure) if failure.source.is_outage() => {",
-        "Some(failure) if failure.source.is_outage() || true => {",
-        &[DEAD_TARGET],
+        Suite::Model,
+        HEALTH,
+        "Evidence::Failed(failure) if failure.source.is_outage() => {",
+        "Evidence::Failed(failure) if failure.source.is_outage() || true => {",
+        &[SILENT, WORD],
     ),
     mutant(
         "dispatch-notices-no-recovery",
+        Suite::Model,
+        HEALTH,
+        "Evidence::Answered => self.up(now),",
+        "Evidence::Answered => {}",
+        &[OUTAGE, SILENT],
+    ),
+    mutant(
+        "dispatch-takes-no-silent-target-for-dead",
+        Suite::Model,
+        HEALTH,
+        "pub const SILENT_CALLS: u64 = 3;",
+        "pub const SILENT_CALLS: u64 = u64::MAX;",
+        &[SILENT],
+    ),
+    mutant(
+        "dispatch-takes-one-slow-call-for-a-dead-target",
+        Suite::Model,
+        HEALTH,
+        "pub const SILENT_CALLS: u64 = 3;",
+        "pub const SILENT_CALLS: u64 = 1;",
+        &[SILENT, WORD],
+    ),
+    mutant(
+        "dispatch-hears-no-word-between-silent-calls",
+        Suite::Model,
+        HEALTH,
+        "if failure.upstream_response_received => self.silent = None,",
+        "if failure.upstream_response_received => {}",
+        &[WORD],
+    ),
+    mutant(
+        "dispatch-takes-its-own-answer-for-a-sign-of-life",
         Suite::Dispatch,
         WORK,
-        "            None => self.telemetry.target_up(),\n",
-        "            None => {}\n",
+        "Evidence::of(answer.failure, answer.by_target)",
+        "Evidence::of(answer.failure, true)",
+        &["a_target_that_never_answers_is_noticed"],
+    ),
+    mutant(
+        "dispatch-blames-the-target-of-another-channel",
+        Suite::Dispatch,
+        WORK,
+        "self.telemetry.target(&work.command.channel, evidence);",
+        "self.telemetry.target(&moorline_model::wire::Channel::main(), evidence);",
         &[DEAD_TARGET],
+    ),
+    mutant(
+        "dispatch-knows-of-targets-for-channels-that-nobody-serves",
+        Suite::Dispatch,
+        "client/src/telemetry.rs",
+        "let target = facts.targets.get_mut(channel);",
+        "let target = Some(facts.targets.entry(channel.clone()).or_default());",
+        &[NOT_RUN],
     ),
 ];

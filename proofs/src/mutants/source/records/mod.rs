@@ -8,8 +8,10 @@ mod dispatch;
 mod pace;
 mod request;
 mod shown;
+mod streams;
 mod target_http;
 mod target_stdio;
+mod turns;
 mod whole;
 
 use std::fmt;
@@ -69,7 +71,7 @@ const fn mutant(
 
 /// Every mutant of the source, in the order in which they are run.
 pub fn mutants() -> impl Iterator<Item = &'static SourceMutant> {
-    let rooms: [&'static [SourceMutant]; 11] = [
+    let rooms: [&'static [SourceMutant]; 13] = [
         &classification::MUTANTS,
         &answer::MUTANTS,
         &request::MUTANTS,
@@ -77,8 +79,10 @@ pub fn mutants() -> impl Iterator<Item = &'static SourceMutant> {
         &pace::MUTANTS,
         &shown::MUTANTS,
         &deliveries::MUTANTS,
+        &turns::MUTANTS,
         &dispatch::MUTANTS,
         &target_http::MUTANTS,
+        &streams::MUTANTS,
         &target_stdio::MUTANTS,
         &whole::MUTANTS,
     ];

@@ -13,10 +13,11 @@ const HEADERS: &str = "headers_pass_by_the_rules_both_ways";
 const SESSION: &str = "a_session_lives_and_ends";
 const WITHOUT_ANSWER: &str = "a_stream_that_ends_without_the_answer_is_a_failure";
 const EVENTS: &str = "events_give_notes_in_order_and_then_the_answer";
+const BY_STATUS: &str = "target::tests::what_asks_for_no_answer_is_judged_by_the_status_alone";
 const DEADLINE: &str = "a_deadline_ends_the_wait_for_the_head_and_for_the_body";
 
 /// Wrong ways to ask a server over HTTP.
-pub(super) const MUTANTS: [SourceMutant; 26] = [
+pub(super) const MUTANTS: [SourceMutant; 31] = [
     // What is sent, and how often.
     mutant(
         "target-follows-redirects",
@@ -45,7 +46,7 @@ pub(super) const MUTANTS: [SourceMutant; 26] = [
     mutant(
         "target-is-offered-json-alone",
         Suite::TargetHttp,
-        REQUEST,
+        JUDGE,
         "\"application/json, text/event-stream\"",
         "\"application/json\"",
         &[BYTE_FOR_BYTE, HEADERS],
@@ -54,8 +55,8 @@ pub(super) const MUTANTS: [SourceMutant; 26] = [
         "target-may-be-set-headers-of-the-message",
         Suite::TargetHttp,
         REQUEST,
-        "        if passes(&name) {\n",
-        "        if passes(&name) || true {\n",
+        "        if may_be_sent(name.as_str()) {\n",
+        "        if may_be_sent(name.as_str()) || true {\n",
         &[HEADERS],
     ),
     mutant(
@@ -119,9 +120,9 @@ pub(super) const MUTANTS: [SourceMutant; 26] = [
         "target-that-accepts-with-a-202-has-failed",
         Suite::Model,
         JUDGE,
-        "None if success => return Judged::Accepted { code: status },",
-        "None if status == 200 => return Judged::Accepted { code: status },",
-        &["target::tests::what_asks_for_no_answer_is_accepted_by_the_status_alone"],
+        "    if is_success(status) {\n        Ok(())\n",
+        "    if status == 200 {\n        Ok(())\n",
+        &[BY_STATUS],
     ),
     mutant(
         "target-answers-with-the-id-of-another",
@@ -132,11 +133,51 @@ pub(super) const MUTANTS: [SourceMutant; 26] = [
         &["target::tests::anything_else_is_a_failure_by_its_status"],
     ),
     mutant(
+        "target-that-cannot-end-a-session-has-answered",
+        Suite::Model,
+        JUDGE,
+        "200..=299 | 400..=499 => Ok(()),",
+        "200..=299 | 400..=599 => Ok(()),",
+        &[BY_STATUS],
+    ),
+    mutant(
+        "target-that-ends-no-session-has-failed",
+        Suite::Model,
+        JUDGE,
+        "200..=299 | 400..=499 => Ok(()),",
+        "200..=299 => Ok(()),",
+        &[BY_STATUS],
+    ),
+    mutant(
+        "target-error-loses-its-status-with-its-body",
+        Suite::TargetHttp,
+        HTTP,
+        "json.map_err(|fault| by_status(head.status, fault));",
+        "json.map_err(|fault| by_status(200, fault));",
+        &["an_error_keeps_its_status_though_its_body_cannot_be_read"],
+    ),
+    mutant(
+        "target-failure-loses-its-headers",
+        Suite::TargetHttp,
+        HTTP,
+        "Answer::failed_with(awaited, failure, self.headers)",
+        "Answer::failed(awaited, failure)",
+        &["a_failure_keeps_the_headers_of_the_answer_that_was_none"],
+    ),
+    mutant(
+        "target-failure-keeps-the-type-of-another-body",
+        Suite::Model,
+        JUDGE,
+        "        .filter(|(name, _)| !name.eq_ignore_ascii_case(TYPE));\n",
+        "        .filter(|(name, _)| !name.is_empty());\n",
+        &["target::tests::an_answer_made_here_keeps_the_headers_of_the_targets_but_its_type"],
+    ),
+    mutant(
         "target-answer-is-written-anew",
         Suite::TargetHttp,
         HTTP,
-        "String::from_utf8(body).map_err(|_| broken(\"answer_not_utf8\"))",
-        "serde_json::from_slice::<serde_json::Value>(&body)\n                    .map(|json| json.to_string())\n                    .map_err(|_| broken(\"answer_not_utf8\"))",
+        "        judge_answer(id, status, body)\n",
+        "        let json = judge_answer(id, status, body)?;\n        let anew = serde_json::from_str::<serde_json::Value>(&json).map(|json| json.to_string());\n        Ok(anew.unwrap_or(json))\n",
         &[BYTE_FOR_BYTE],
     ),
     mutant(
@@ -165,33 +206,33 @@ pub(super) const MUTANTS: [SourceMutant; 26] = [
     ),
     mutant(
         "target-error-is-read-as-events",
-        Suite::TargetHttp,
-        HTTP,
-        "(200..=299).contains(&self.status) && self.content == ContentKind::EventStream",
-        "self.content == ContentKind::EventStream",
-        &["errors_that_are_called_events_pass_too"],
+        Suite::Model,
+        JUDGE,
+        "is_success(status) && media_type.eq_ignore_ascii_case",
+        "(is_success(status) || true) && media_type.eq_ignore_ascii_case",
+        &["target::tests::a_stream_is_told_by_its_type_and_is_never_an_error"],
     ),
     mutant(
         "target-events-are-read-as-json",
         Suite::TargetHttp,
         HTTP,
-        "if head.streams_events() {",
-        "if head.streams_events() && false {",
+        "if head.is_event_stream {",
+        "if head.is_event_stream && false {",
         &[EVENTS],
     ),
     mutant(
         "target-stream-may-end-without-an-answer",
         Suite::TargetHttp,
         HTTP,
-        "        Err(stream_without_answer(true))\n",
-        "        Ok(String::from(\"null\"))\n",
+        "Ok(None) => return Ok(Read::End(STREAM_WITHOUT_ANSWER)),",
+        "Ok(None) => return Ok(Read::Answer(String::from(\"null\"))),",
         &[WITHOUT_ANSWER],
     ),
     mutant(
         "target-notifications-are-dropped",
         Suite::TargetHttp,
         HTTP,
-        "EventMeaning::Notification => drop(notes.send(event.data).await),",
+        "EventMeaning::Notification => pass_on(notes, event.data).await,",
         "EventMeaning::Notification => {}",
         &[EVENTS],
     ),
@@ -199,7 +240,7 @@ pub(super) const MUTANTS: [SourceMutant; 26] = [
         "target-answer-is-lost-when-nobody-takes-notifications",
         Suite::TargetHttp,
         HTTP,
-        "EventMeaning::Notification => drop(notes.send(event.data).await),",
+        "EventMeaning::Notification => pass_on(notes, event.data).await,",
         "EventMeaning::Notification => {\n                        let sent = notes.send(event.data).await;\n                        sent.map_err(|_| broken(\"notes\"))?;\n                    }",
         &["the_answer_comes_though_nobody_takes_the_notes"],
     ),

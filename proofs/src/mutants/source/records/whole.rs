@@ -8,15 +8,19 @@ const DUMP: &str = "client/src/dump.rs";
 const VIEW: &str = "client/src/monitor/view.rs";
 const MONITOR: &str = "client/src/monitor/mod.rs";
 const ROUTES: &str = "client/src/monitor/routes.rs";
+const READY: &str = "model/src/readiness.rs";
 const TELEMETRY: &str = "client/src/telemetry.rs";
 
 const STDIO_RUN: &str = "a_tool_of_a_stdio_server_answers_and_a_signal_ends_everything";
 const DUMPS: &str = "dumps_show_what_is_said_but_no_poll_and_no_secret";
 const READINESS: &str = "readiness_follows_polls_and_target_and_says_why_and_since_when";
+const FULL_QUEUE: &str = "a_full_queue_is_shown_with_its_limits_and_since_when";
+const STAYS_FULL: &str =
+    "readiness::tests::a_queue_that_stays_full_degrades_and_one_that_is_full_for_a_moment_is_told";
 const HOST: &str = "a_request_that_names_another_host_is_refused";
 
 /// Wrong things to say and to show.
-pub(super) const MUTANTS: [SourceMutant; 17] = [
+pub(super) const MUTANTS: [SourceMutant; 27] = [
     // The whole client.
     mutant(
         "client-counts-no-poll",
@@ -87,25 +91,49 @@ pub(super) const MUTANTS: [SourceMutant; 17] = [
         "dump-shows-the-values-of-all-headers",
         Suite::Dumps,
         DUMP,
-        "shown_value(name.as_str(), value.as_bytes())",
-        "shown_value(\"\", value.as_bytes())",
+        "shown_value(name.as_str(), value.as_bytes(), value.is_sensitive())",
+        "shown_value(\"\", value.as_bytes(), false)",
         &[DUMPS],
+    ),
+    mutant(
+        "dump-shows-what-is-called-sensitive",
+        Suite::Dumps,
+        DUMP,
+        "shown_value(name.as_str(), value.as_bytes(), value.is_sensitive())",
+        "shown_value(name.as_str(), value.as_bytes(), false)",
+        &[DUMPS],
+    ),
+    mutant(
+        "dump-shows-the-headers-in-the-body-of-a-response",
+        Suite::Dumps,
+        DUMP,
+        "shown_response(body).as_bytes()",
+        "body",
+        &[DUMPS],
+    ),
+    mutant(
+        "dump-shows-addresses",
+        Suite::Model,
+        "model/src/dump.rs",
+        "        \"location\",\n",
+        "        \"localisation\",\n",
+        &["dump::tests::masks_whatever_may_be_a_secret"],
     ),
     // Probes and the page.
     mutant(
         "monitor-ignores-the-target",
         Suite::Monitor,
         VIEW,
-        "        judge(readiness, target, draining)\n",
-        "        let _ = target;\n        judge(readiness, Target::Unknown, draining)\n",
+        "        judge(&facts, targets)\n",
+        "        judge(&facts, targets.take(0))\n",
         &[READINESS],
     ),
     mutant(
         "monitor-ignores-the-drain",
         Suite::Monitor,
         VIEW,
-        "        judge(readiness, target, draining)\n",
-        "        let _ = draining;\n        judge(readiness, target, None)\n",
+        "draining_since: on_the_clients(facts.draining_since),",
+        "draining_since: None,",
         &[READINESS],
     ),
     mutant(
@@ -128,9 +156,67 @@ pub(super) const MUTANTS: [SourceMutant; 17] = [
         "monitor-takes-a-dead-target-for-dead-for-ever",
         Suite::Monitor,
         TELEMETRY,
-        "if target.state != TargetState::Up {",
-        "if target.state == TargetState::Unknown {",
+        "target.and_then(|target| target.health.after(now, evidence));",
+        "target\n            .filter(|target| target.health.failures() == 0)\n            .and_then(|target| target.health.after(now, evidence));",
         &[READINESS],
+    ),
+    mutant(
+        "monitor-shows-no-full-queue",
+        Suite::Monitor,
+        VIEW,
+        "queue_full_since: on_the_clients(facts.queue_full_since),",
+        "queue_full_since: None,",
+        &[FULL_QUEUE],
+    ),
+    mutant(
+        "monitor-takes-a-full-queue-for-one-with-room",
+        Suite::Monitor,
+        TELEMETRY,
+        "queued >= limits.queue",
+        "queued > limits.queue",
+        &[FULL_QUEUE],
+    ),
+    mutant(
+        "monitor-knows-no-full-queue",
+        Suite::Model,
+        READY,
+        "        .chain(about_queue(facts))\n",
+        "",
+        &[STAYS_FULL],
+    ),
+    mutant(
+        "monitor-never-degrades-for-a-full-queue",
+        Suite::Model,
+        READY,
+        ">= FULL_QUEUE_PATIENCE;",
+        ">= Duration::MAX;",
+        &[STAYS_FULL],
+    ),
+    mutant(
+        "monitor-shows-no-poll-under-way",
+        Suite::Monitor,
+        VIEW,
+        "poll_under_way_since: under_way.since,",
+        "poll_under_way_since: None,",
+        &["a_held_poll_is_told_and_makes_nothing_ready"],
+    ),
+    mutant(
+        "monitor-knows-no-poll-under-way",
+        Suite::Model,
+        READY,
+        "        .chain(about_poll_under_way(facts))\n",
+        "",
+        &[
+            "readiness::tests::a_poll_under_way_is_told_while_polls_do_not_succeed_and_changes_no_level",
+        ],
+    ),
+    mutant(
+        "monitor-shows-no-limits",
+        Suite::Monitor,
+        CLIENT,
+        "        telemetry.limits(Limits {\n",
+        "        let _ = (Limits {\n",
+        &["a_whole_client_shows_its_own_limits"],
     ),
     mutant(
         "monitor-listens-at-every-address",
