@@ -13,6 +13,7 @@ const OUTAGE: &str = "target_health::tests::an_outage_shows_at_once_and_so_does_
 const SILENT: &str =
     "target_health::tests::a_target_that_is_silent_for_some_calls_is_dead_since_the_first";
 const WORD: &str = "target_health::tests::a_word_between_breaks_the_silence";
+const CHANGE: &str = "target_health::tests::a_change_is_told_once_each_way";
 const EXPIRED: &str = "an_expired_command_is_dropped_without_a_word";
 const LOST_NOTIFICATION: &str =
     "after_a_lost_notification_the_later_ones_are_skipped_and_the_answer_still_sent";
@@ -20,7 +21,7 @@ const OWN_TOKEN: &str = "a_call_that_ends_after_a_reassignment_is_answered_under
 const NOT_DRAINED: &str = "what_is_not_drained_in_time_is_answered_with_a_failure";
 
 /// Wrong ways to run commands.
-pub(super) const MUTANTS: [SourceMutant; 31] = [
+pub(super) const MUTANTS: [SourceMutant; 35] = [
     // Who is asked.
     mutant(
         "dispatch-takes-any-target-for-an-unknown-channel",
@@ -250,6 +251,41 @@ pub(super) const MUTANTS: [SourceMutant; 31] = [
         "if failure.upstream_response_received => self.silent = None,",
         "if failure.upstream_response_received => {}",
         &[WORD],
+    ),
+    mutant(
+        "dispatch-forgets-when-a-silence-began",
+        Suite::Model,
+        HEALTH,
+        "self.silent.map_or(now, |silent| silent.since)",
+        "now",
+        &[
+            SILENT,
+            "target_health::tests::a_dead_target_was_dead_since_its_silence_began",
+        ],
+    ),
+    mutant(
+        "dispatch-does-not-say-that-a-target-is-back",
+        Suite::Model,
+        HEALTH,
+        "(Target::Down { .. }, Target::Up { .. }) => Some(Change::CameBack),",
+        "(Target::Down { .. }, Target::Up { .. }) => None,",
+        &[CHANGE],
+    ),
+    mutant(
+        "dispatch-says-of-each-call-that-a-target-is-dead",
+        Suite::Model,
+        HEALTH,
+        "(Target::Unknown | Target::Up { .. }, Target::Down { fault, .. }) => {",
+        "(_, Target::Down { fault, .. }) if evidence != Evidence::None => {",
+        &[CHANGE],
+    ),
+    mutant(
+        "dispatch-does-not-say-that-a-command-failed",
+        Suite::Run,
+        WORK,
+        "        (Worked::Answered, None) => {}\n",
+        "        (Worked::Answered, _) => {}\n",
+        &["a_server_that_is_killed_fails_its_calls_and_starts_again"],
     ),
     mutant(
         "dispatch-takes-its-own-answer-for-a-sign-of-life",

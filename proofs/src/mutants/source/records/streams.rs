@@ -17,7 +17,7 @@ const REFUSALS: &str =
 const GOES_ON: &str = "a_stream_that_ends_after_an_id_goes_on_where_it_ended";
 
 /// Wrong ways to read streams.
-pub(super) const MUTANTS: [SourceMutant; 16] = [
+pub(super) const MUTANTS: [SourceMutant; 17] = [
     // What is asked for.
     mutant(
         "stream-is-asked-for-without-an-id",
@@ -139,6 +139,14 @@ pub(super) const MUTANTS: [SourceMutant; 16] = [
         "let json = within(call.deadline, async {",
         "let deadline = call.deadline.filter(|_| !head.is_event_stream);\n        let json = within(deadline, async {",
         &["the_deadline_covers_the_wait_for_a_stream_and_its_rest"],
+    ),
+    mutant(
+        "stream-that-is-lost-was-never-there",
+        Suite::Model,
+        RESUMPTION,
+        "        FailureSource::TransportClosed\n    };\n",
+        "        failure.source\n    };\n",
+        &[WAITS, FROM_LAST_ID],
     ),
     // How fast.
     mutant(

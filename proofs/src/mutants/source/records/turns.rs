@@ -11,11 +11,12 @@ const FINDS_A_PLACE: &str = "dispatch::tests::what_running_calls_may_wait_for_fi
 const LEAVE_ROOM: &str =
     "dispatch::tests::calls_that_hang_on_one_channel_leave_room_for_the_others";
 const TWICE: &str = "dispatch::tests::a_command_that_comes_twice_runs_once";
+const CANCELLED: &str = "dispatch::tests::a_request_that_is_cancelled_while_it_waits_is_never_run";
 const IN_TURN: &str = "fair::tests::serves_lanes_in_turn_and_each_in_order";
 const TAKEN_OUT: &str = "fair::tests::what_is_taken_out_leaves_order_and_turns_as_they_were";
 
 /// Wrong ways to choose what runs.
-pub(super) const MUTANTS: [SourceMutant; 21] = [
+pub(super) const MUTANTS: [SourceMutant; 27] = [
     // Places.
     mutant(
         "dispatch-runs-one-more-at-once",
@@ -69,8 +70,8 @@ pub(super) const MUTANTS: [SourceMutant; 21] = [
         "dispatch-holds-replies-up-until-a-call-ends",
         Suite::Places,
         DISPATCH,
-        "is_request: Awaited::by_command(command).request().is_some(),",
-        "is_request: command.kind == CommandKind::JsonRpc,",
+        "is_request: request.is_some(),",
+        "is_request: message.is_some(),",
         &["a_reply_reaches_tools_that_wait_for_it_however_many"],
     ),
     mutant(
@@ -87,7 +88,7 @@ pub(super) const MUTANTS: [SourceMutant; 21] = [
         DISPATCH,
         "                self.of_each.remove(channel);\n",
         "",
-        &["dispatch::tests::a_channel_whose_calls_have_ended_has_a_place_kept_again"],
+        &[LEAVE_ROOM],
     ),
     mutant(
         "notification-is-answered-like-a-request",
@@ -189,8 +190,56 @@ pub(super) const MUTANTS: [SourceMutant; 21] = [
         "dispatch-takes-the-id-of-an-expired-command-for-good",
         Suite::Model,
         DISPATCH,
-        "            self.ids.remove(&waiting.place.id);\n",
+        "            self.forget(&waiting.place);\n",
         "            let _ = waiting;\n",
         &[TWICE],
+    ),
+    mutant(
+        "dispatch-runs-what-was-cancelled-while-it-waited",
+        Suite::Model,
+        DISPATCH,
+        "order.cancels.and_then(|call| self.cancel(&channel, &call));",
+        "order.cancels.and_then(|_| None);",
+        &[CANCELLED],
+    ),
+    mutant(
+        "dispatch-cancels-one-of-several-with-the-same-id",
+        Suite::Model,
+        DISPATCH,
+        "if self.calls.get(&(channel.clone(), call.clone())) != Some(&1) {",
+        "if !self.calls.contains_key(&(channel.clone(), call.clone())) {",
+        &[CANCELLED],
+    ),
+    mutant(
+        "dispatch-takes-calls-of-another-session-for-the-one-that-is-cancelled",
+        Suite::Model,
+        DISPATCH,
+        "        let session = session(command);\n",
+        "        let session: Option<String> = None;\n",
+        &[CANCELLED],
+    ),
+    mutant(
+        "dispatch-cancels-initialize",
+        Suite::Model,
+        DISPATCH,
+        ".filter(|(_, method)| method != INITIALIZE_METHOD)",
+        ".filter(|(_, method)| !method.is_empty())",
+        &[CANCELLED],
+    ),
+    mutant(
+        "dispatch-takes-the-name-of-a-cancelled-call-for-good",
+        Suite::Model,
+        DISPATCH,
+        "        self.forget(&removed.place);\n",
+        "",
+        &[CANCELLED],
+    ),
+    mutant(
+        "dispatch-does-not-count-what-was-cancelled-while-it-waited",
+        Suite::Places,
+        "client/src/dispatch/mod.rs",
+        "                    self.dispatcher.count(Worked::Cancelled, None);\n",
+        "",
+        &["what_is_cancelled_while_it_waits_is_neither_run_nor_answered"],
     ),
 ];

@@ -17,10 +17,12 @@ const READINESS: &str = "readiness_follows_polls_and_target_and_says_why_and_sin
 const FULL_QUEUE: &str = "a_full_queue_is_shown_with_its_limits_and_since_when";
 const STAYS_FULL: &str =
     "readiness::tests::a_queue_that_stays_full_degrades_and_one_that_is_full_for_a_moment_is_told";
+const UNDER_WAY: &str =
+    "readiness::tests::a_poll_under_way_is_told_while_polls_do_not_succeed_and_changes_no_level";
 const HOST: &str = "a_request_that_names_another_host_is_refused";
 
 /// Wrong things to say and to show.
-pub(super) const MUTANTS: [SourceMutant; 27] = [
+pub(super) const MUTANTS: [SourceMutant; 30] = [
     // The whole client.
     mutant(
         "client-counts-no-poll",
@@ -119,6 +121,14 @@ pub(super) const MUTANTS: [SourceMutant; 27] = [
         "        \"localisation\",\n",
         &["dump::tests::masks_whatever_may_be_a_secret"],
     ),
+    mutant(
+        "dump-shows-a-response-that-it-cannot-read",
+        Suite::Model,
+        "model/src/dump.rs",
+        "        return MASK.to_owned();\n",
+        "        return text.to_owned();\n",
+        &["dump::tests::masks_the_headers_in_the_body_of_a_response"],
+    ),
     // Probes and the page.
     mutant(
         "monitor-ignores-the-target",
@@ -193,6 +203,14 @@ pub(super) const MUTANTS: [SourceMutant; 27] = [
         &[STAYS_FULL],
     ),
     mutant(
+        "monitor-tells-of-a-full-queue-that-is-drained",
+        Suite::Model,
+        READY,
+        ".filter(|_| facts.draining_since.is_none())?;",
+        ".filter(|_| true)?;",
+        &[STAYS_FULL],
+    ),
+    mutant(
         "monitor-shows-no-poll-under-way",
         Suite::Monitor,
         VIEW,
@@ -206,9 +224,15 @@ pub(super) const MUTANTS: [SourceMutant; 27] = [
         READY,
         "        .chain(about_poll_under_way(facts))\n",
         "",
-        &[
-            "readiness::tests::a_poll_under_way_is_told_while_polls_do_not_succeed_and_changes_no_level",
-        ],
+        &[UNDER_WAY],
+    ),
+    mutant(
+        "monitor-tells-of-a-poll-under-way-though-polls-succeed",
+        Suite::Model,
+        READY,
+        ".filter(|_| !facts.polls.is_ready())?;",
+        ".filter(|_| true)?;",
+        &[UNDER_WAY],
     ),
     mutant(
         "monitor-shows-no-limits",
