@@ -104,8 +104,13 @@ fn each_source_mutant_has_its_place_and_a_killer() {
 /// The file that a unit test stands in, and its name there.
 fn in_source<'a>(directory: &str, killer: &'a str) -> (String, &'a str) {
     let (path, test) = killer.rsplit_once("::tests::").unwrap();
-    let path = path.replace("::", "/");
-    (format!("{directory}/src/{path}.rs"), test)
+    let module = format!("{directory}/src/{}", path.replace("::", "/"));
+    let apart = format!("{module}/tests.rs");
+    if workspace().join(&apart).exists() {
+        (apart, test)
+    } else {
+        (format!("{module}.rs"), test)
+    }
 }
 
 /// The file that a test stands in, and its name there.
