@@ -477,6 +477,23 @@ mod tests {
         assert_eq!(left.collect::<Vec<_>>(), [3, 4, 5, 6]);
     }
 
+    // spec-test: CMD-33
+    #[test]
+    fn a_request_can_be_cancelled_once_no_other_has_its_name() {
+        let mut dispatch = dispatch(&["main"], 1);
+        for number in [1, 2] {
+            let request = named(&number.to_string(), "s", &call("7", "tools/call"));
+            assert_eq!(dispatch.receive(request, number), Ok(None));
+        }
+        let (place, first) = dispatch.start().unwrap();
+        assert_eq!(first, 1);
+        let both = named("3", "s", &cancel("7"));
+        assert_eq!(dispatch.receive(both, 3), Ok(None), "which one?");
+        dispatch.ended(place);
+        let one = named("4", "s", &cancel("7"));
+        assert_eq!(dispatch.receive(one, 4), Ok(Some(2)));
+    }
+
     proptest! {
         /// Whatever comes and ends in whatever order: limits hold, nothing is lost, nothing runs twice, and a
         /// free place is never left empty while something that may have it waits.
