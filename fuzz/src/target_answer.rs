@@ -61,7 +61,7 @@ const REFUSED: TunnelFailure = TunnelFailure {
 /// * a byte for the length of the pieces in which a stream arrives (0 is one byte);
 /// * a byte for how many times more the field lines stand there;
 /// * lines, the status in decimal first, then field lines as `name:value`, until an empty line;
-/// * the body, up to [`END`] or [`BREAK`] or the end;
+/// * the body, up to one of the two bytes that end it (`END`, `BREAK`) or the end;
 /// * for each GET of the rest of a stream, a line with status and content type, separated by a blank, and
 ///   a body like the first. Where there is no such line, and after the last, no server is reached.
 pub fn run(data: &[u8]) {
