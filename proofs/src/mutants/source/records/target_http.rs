@@ -177,7 +177,7 @@ pub(super) const MUTANTS: [SourceMutant; 31] = [
         Suite::TargetHttp,
         HTTP,
         "        judge_answer(id, status, body)\n",
-        "        let json = judge_answer(id, status, body)?;\n        let anew = serde_json::from_str::<serde_json::Value>(&json).map(|json| json.to_string());\n        Ok(anew.unwrap_or(json))\n",
+        "        let json = judge_answer(id, status, body)?;\n        let anew = serde_json::from_str::<serde_json::Value>(&json).map(|json| json.to_string());\n        anew.map_err(|_| broken(\"answer_not_json\"))\n",
         &[BYTE_FOR_BYTE],
     ),
     mutant(
