@@ -17,6 +17,7 @@ use moorline_fixtures::mcp::{HttpOptions, ToyHttp};
 use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
+use tokio::signal::unix::{SignalKind, signal as heard};
 
 use program::{PROGRAM_KEY, PROGRAM_TUNNEL, Running, moorline, run, signal};
 use support::target::toy;
@@ -554,6 +555,9 @@ async fn what_keeps_it_from_starting_is_said_at_once() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_terminal_that_closes_ends_it_in_order() {
+    // However the tests were started, perhaps with the signal ignored: one that is caught here is none that a child
+    // ignores.
+    let _caught = heard(SignalKind::hangup()).unwrap();
     let harbour = Harbour::open();
     let mut program = Running::start(harbour.command(&[]));
     harbour.initialize("init");
